@@ -1,0 +1,75 @@
+//! The only crate of heist that names `std`, `loom` or `shuttle` for anything two threads share: atomics and fences,
+//! cells, threads and parking, locks, clock and randomness.
+//!
+//! Everything above is written against this facade, so the very code that ships is the code that the model checkers run:
+//!
+//! - plain build: `std`, plus [`barrier`] (`membarrier` on Linux) and a futex [`Parker`];
+//! - `--cfg heist_loom`: loom's types; exhaustive, for protocols with two or three threads;
+//! - `--cfg heist_shuttle`: shuttle's types; randomised and replayable, for the whole pool.
+//!
+//! loom cannot model a compiler fence that is paired with `membarrier`. [`barrier::light`] and [`barrier::heavy`] are
+//! therefore both `fence(SeqCst)` there: the pair is modelled as the fences it stands for.
+
+pub mod barrier;
+pub mod cell;
+mod parker;
+pub mod rand;
+
+pub use parker::Parker;
+
+#[cfg(heist_loom)]
+mod model {
+    pub use loom::hint;
+    pub use loom::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
+    pub use loom::thread;
+    /// Atomic types, orderings and fences.
+    pub mod atomic {
+        pub use loom::sync::atomic::{
+            AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        };
+    }
+}
+
+#[cfg(heist_shuttle)]
+mod model {
+    pub use shuttle::hint;
+    pub use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
+    pub use shuttle::thread;
+    /// Atomic types, orderings and fences.
+    pub mod atomic {
+        pub use shuttle::sync::atomic::{
+            AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        };
+    }
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod model {
+    pub use std::hint;
+    pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
+    pub use std::thread;
+    /// Atomic types, orderings and fences.
+    #[allow(clippy::disallowed_types)]
+    pub mod atomic {
+        pub use std::sync::atomic::{
+            AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        };
+    }
+}
+
+pub use model::*;
+
+/// Locks a mutex; a panic of an earlier holder does not poison it for the others.
+///
+/// heist never runs user code under one of its own locks, so a poisoned lock still guards consistent data.
+///
+/// ```
+/// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
+/// let m = heist_sync::Mutex::new(1);
+/// *heist_sync::lock(&m) += 1;
+/// assert_eq!(*heist_sync::lock(&m), 2);
+/// # }
+/// ```
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -1,0 +1,199 @@
+//! One thread's place to sleep: a token that is set by whoever has news and taken by its owner.
+//!
+//! `std::thread::park` would do, but its token is shared with user code that parks for reasons of its own.
+
+use std::time::Duration;
+
+/// A token-passing parker. [`unpark`](Parker::unpark) before [`park`](Parker::park) makes the latter return at once; tokens
+/// do not add up. Only one thread may park on it at a time.
+///
+/// Everything written before an `unpark` is visible after the `park` that takes its token.
+///
+/// ```
+/// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
+/// let p = heist_sync::Parker::new();
+/// p.unpark();
+/// p.park();
+/// # }
+/// ```
+#[derive(Debug, Default)]
+pub struct Parker {
+    imp: imp::Parker,
+}
+
+impl Parker {
+    /// A parker without a token.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sleeps until there is a token, and takes it.
+    pub fn park(&self) {
+        self.imp.park(None);
+    }
+
+    /// Sleeps until there is a token, and takes it, or until about `timeout` has passed. True if a token was taken.
+    pub fn park_timeout(&self, timeout: Duration) -> bool {
+        self.imp.park(Some(timeout))
+    }
+
+    /// Takes the token if there is one, without sleeping.
+    pub fn try_take(&self) -> bool {
+        self.imp.try_take()
+    }
+
+    /// Leaves a token and wakes the owner if it sleeps.
+    pub fn unpark(&self) {
+        self.imp.unpark();
+    }
+}
+
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+#[allow(clippy::disallowed_types)]
+mod imp {
+    use rustix::thread::futex;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::{Duration, Instant};
+
+    const EMPTY: u32 = 0;
+    const TOKEN: u32 = 1;
+    const ASLEEP: u32 = 2;
+
+    #[derive(Debug, Default)]
+    pub struct Parker {
+        state: AtomicU32,
+    }
+
+    impl Parker {
+        pub fn try_take(&self) -> bool {
+            // ORDERING: acquire, with the release in `unpark`: what its caller wrote is seen by ours. The cheap look
+            // first: most calls find nothing.
+            self.state.load(Ordering::Relaxed) == TOKEN && self.state.swap(EMPTY, Ordering::Acquire) == TOKEN
+        }
+
+        pub fn park(&self, timeout: Option<Duration>) -> bool {
+            let until = timeout.map(|t| Instant::now() + t);
+            // EMPTY becomes ASLEEP, TOKEN is taken. ASLEEP cannot be found: only the owner parks.
+            // ORDERING: acquire for the token's news.
+            if self.state.compare_exchange(EMPTY, ASLEEP, Ordering::Acquire, Ordering::Acquire).is_err() {
+                self.state.swap(EMPTY, Ordering::Acquire);
+                return true;
+            }
+            loop {
+                let left = match until {
+                    None => None,
+                    Some(until) => match until.checked_duration_since(Instant::now()) {
+                        Some(left) if !left.is_zero() => Some(left),
+                        // Out of time. A token may have come meanwhile: the swap tells.
+                        _ => return self.state.swap(EMPTY, Ordering::Acquire) == TOKEN,
+                    },
+                };
+                let spec = left.map(|d| futex::Timespec {
+                    tv_sec: d.as_secs().min(i64::MAX as u64) as i64,
+                    tv_nsec: d.subsec_nanos() as _,
+                });
+                // LIVENESS: the kernel sleeps only if the word is still ASLEEP, and whoever changes that word wakes us.
+                let _ = futex::wait(&self.state, futex::Flags::PRIVATE, ASLEEP, spec.as_ref());
+                if self.state.load(Ordering::Relaxed) == TOKEN {
+                    self.state.swap(EMPTY, Ordering::Acquire);
+                    return true;
+                }
+            }
+        }
+
+        pub fn unpark(&self) {
+            // ORDERING: release for our news; a swap rather than a store, so that the sleeper's state is learnt in the
+            // same step and no token is set behind a thread that was about to sleep.
+            if self.state.swap(TOKEN, Ordering::Release) == ASLEEP {
+                let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
+            }
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
+mod imp {
+    use crate::{Condvar, Mutex, lock};
+    use std::time::Duration;
+
+    #[derive(Debug)]
+    pub struct Parker {
+        token: Mutex<bool>,
+        news: Condvar,
+    }
+
+    // Not derived: the checkers' mutexes have no `Default`.
+    impl Default for Parker {
+        fn default() -> Self {
+            Self { token: Mutex::new(false), news: Condvar::new() }
+        }
+    }
+
+    impl Parker {
+        pub fn try_take(&self) -> bool {
+            std::mem::take(&mut *lock(&self.token))
+        }
+
+        pub fn park(&self, timeout: Option<Duration>) -> bool {
+            let mut token = lock(&self.token);
+            while !*token {
+                match timeout {
+                    None => token = self.news.wait(token).unwrap_or_else(std::sync::PoisonError::into_inner),
+                    Some(t) => {
+                        let (guard, out) = match self.news.wait_timeout(token, t) {
+                            Ok(pair) => pair,
+                            Err(poisoned) => poisoned.into_inner(),
+                        };
+                        token = guard;
+                        if out.timed_out() {
+                            break;
+                        }
+                    }
+                }
+            }
+            std::mem::take(&mut *token)
+        }
+
+        pub fn unpark(&self) {
+            *lock(&self.token) = true;
+            self.news.notify_one();
+        }
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_token_is_taken_once() {
+        let p = Parker::new();
+        p.unpark();
+        p.unpark();
+        assert!(p.try_take());
+        assert!(!p.try_take());
+        assert!(!p.park_timeout(Duration::from_millis(1)));
+    }
+
+    #[test]
+    fn ping_pong_never_loses_a_token() {
+        let (a, b) = (Arc::new(Parker::new()), Arc::new(Parker::new()));
+        let (a2, b2) = (a.clone(), b.clone());
+        let other = std::thread::spawn(move || {
+            for _ in 0..20_000 {
+                a2.park();
+                b2.unpark();
+            }
+        });
+        for i in 0..20_000 {
+            a.unpark();
+            if i % 3 == 0 {
+                while !b.park_timeout(Duration::from_micros(5)) {}
+            } else {
+                b.park();
+            }
+        }
+        other.join().unwrap();
+    }
+}
