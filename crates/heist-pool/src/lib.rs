@@ -1,1 +1,11 @@
-//! heist-pool
+//! heist's pool.
+pub mod forks;
+mod guest;
+mod idle;
+pub mod job;
+mod kernel;
+pub mod pool;
+pub mod queue;
+pub mod signal;
+mod table;
+pub mod worker;

@@ -1,1 +1,48 @@
-//! heist-trace
+//! What happened in a heist pool, and when: the vocabulary of events, the rings that threads record them into, trace files,
+//! and a timeline for the terminal.
+//!
+//! Data flows one way: each thread [records](Ring::record) [`Event`]s into its own [`Ring`]; a [`Trace`] collects what
+//! the rings hold; from it come Chrome/Perfetto JSON ([`Trace::write_chrome`]), a binary file ([`Trace::write_binary`],
+//! [`Trace::read_binary`]) and a [`Timeline`].
+//!
+//! Rings overwrite their oldest events and never slow their producer down. The rule that makes this acceptable: **lost
+//! events are counted, never silent.** Every read of a ring says how many it missed ([`Lost`]), a trace carries the sum
+//! and marks each gap ([`Kind::Gap`]), and every output shows it.
+//!
+//! ```
+//! # #[cfg(not(any(heist_loom, heist_shuttle)))] {
+//! use heist_trace::{Event, Kind, Ring, Style, Timeline, Trace};
+//!
+//! let ring = Ring::new(1024);
+//! ring.record(Event::now(Kind::JobStart, 0, Some(0), 0));
+//! ring.record(Event::now(Kind::JobEnd, 0, Some(0), 0));
+//!
+//! let trace = Trace::builder().ring(0, "worker 0", &ring).finish();
+//! assert_eq!((trace.events().len(), trace.lost()), (2, 0));
+//! println!("{}", Timeline::new(&trace).render(&Style::new(80)));
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+mod arbitrary;
+mod binary;
+mod chrome;
+mod clock;
+mod event;
+#[allow(
+    clippy::disallowed_types,
+    reason = "these are heist_sync's atomics: the lint sees through its re-exports"
+)]
+mod ring;
+mod timeline;
+mod trace;
+mod walk;
+
+pub use binary::ReadError;
+pub use clock::now_ns;
+pub use event::{Event, Kind};
+pub use ring::{Lost, Position, Ring};
+pub use timeline::{Activity, Glyphs, Interval, Row, Style, Timeline};
+pub use trace::{Builder, Trace};

@@ -1,1 +1,2 @@
 //! heist
+pub use heist_fork::*;

@@ -1,0 +1,97 @@
+//! The lines of the benchmark and their order.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::ValueEnum;
+
+use crate::args::Args;
+use crate::race::Plan;
+use crate::report::{Report, Table};
+use crate::{cold, deque, fib, idle, loops, nested, spawn, tree};
+
+/// One workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Line {
+    /// Price of a fork: fib without cutoff, 1 and 2 workers
+    Fib,
+    /// Sum of a binary tree: 1,023, 100,000 and 16.7 M nodes, 2 workers
+    Tree,
+    /// Balance: uneven and skewed loops over 1 M items, 2 workers
+    Loops,
+    /// The deque alone: push and pop, steal, one owner with one thief
+    Deque,
+    /// A join after 10 ms of idleness, inside and from outside
+    Cold,
+    /// Parallel loops in parallel loops, and the threads they take
+    Nested,
+    /// Scopes with 100,000 spawns, and install from outside
+    Spawn,
+    /// CPU time and wake-ups of an idle pool
+    Idle,
+}
+
+impl Line {
+    fn run(self, plan: &mut Plan) -> Vec<Table> {
+        match self {
+            Line::Fib => fib::line(plan),
+            Line::Tree => tree::line(plan),
+            Line::Loops => loops::line(plan),
+            Line::Deque => deque::line(plan),
+            Line::Cold => cold::line(plan),
+            Line::Nested => nested::line(plan),
+            Line::Spawn => spawn::line(plan),
+            Line::Idle => idle::line(plan),
+        }
+    }
+}
+
+pub fn list() {
+    for line in Line::value_variants() {
+        let value = line.to_possible_value().expect("no line is hidden");
+        println!("{:8} {}", value.get_name(), value.get_help().expect("every line has a doc comment"));
+    }
+    println!("{:8} Instructions per fork by callgrind: bench/instructions.sh", "-");
+}
+
+pub fn run(args: &Args) -> ExitCode {
+    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("heist-bench, {cores} cores, seed {seed}{}", if args.quick { ", quick" } else { "" });
+    if cores < 2 {
+        println!("warning: lines with 2 workers mean little on one core");
+    }
+    // Created first, so that a bad path fails before minutes of measuring.
+    let json = match args.json.as_ref().map(|path| (path, File::create(path))) {
+        None => None,
+        Some((_, Ok(file))) => Some(file),
+        Some((path, Err(error))) => {
+            eprintln!("cannot write {}: {error}", path.display());
+            return ExitCode::from(2);
+        }
+    };
+
+    let mut plan = Plan { quick: args.quick, rounds: args.rounds, rng: fastrand::Rng::with_seed(seed) };
+    let mut report = Report { seed, quick: args.quick, tables: Vec::new() };
+    let start = Instant::now();
+    for line in Line::value_variants() {
+        if args.only.is_empty() || args.only.contains(line) {
+            for table in line.run(&mut plan) {
+                table.print();
+                report.tables.push(table);
+            }
+        }
+    }
+    let all_met = report.print_verdict();
+    println!("took {:.0} s", start.elapsed().as_secs_f64());
+
+    if let Some(file) = json
+        && let Err(error) = serde_json::to_writer_pretty(BufWriter::new(file), &report)
+    {
+        eprintln!("cannot write the JSON report: {error}");
+        return ExitCode::from(2);
+    }
+    if args.strict && !all_met { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,40 @@
+//! heist against its peers: one process, in alternation, a bar and a verdict for each line.
+//!
+//! `README.md` says what each line measures and how to read it.
+
+#![cfg_attr(not(feature = "heist"), allow(dead_code, unused_mut, reason = "only heist has bars to judge"))]
+
+mod args;
+mod churn;
+mod cold;
+mod deque;
+mod fib;
+mod idle;
+mod lines;
+mod loops;
+mod nested;
+mod peers;
+mod process;
+mod race;
+mod report;
+mod spawn;
+mod tree;
+mod visit;
+
+use std::process::ExitCode;
+
+use args::{Args, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match args.command {
+        Some(Command::FibOnce { backend, n }) => fib::once(backend, n),
+        Some(Command::Idle { backend }) => idle::alone(backend),
+        Some(Command::Threads { backend, workers }) => nested::threads::alone(backend, workers),
+        Some(Command::Switches { backend, n }) => fib::switches(backend, n),
+        None if args.list => lines::list(),
+        None => return lines::run(&args),
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,460 @@
+//! How a pool is made, and what can be wrong with the wish.
+
+use crate::global;
+use crate::thread_pool::ThreadPool;
+use heist_pool::job::Payload;
+use heist_pool::pool::{Config, MOST_INDICES, MOST_THREADS, Pool, Seat};
+use heist_sync::Arc;
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// Makes a [`ThreadPool`], or sets up the global one.
+///
+/// ```
+/// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// assert_eq!(pool.install(heist_fork::current_num_threads), 2);
+/// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    num_threads: usize,
+    use_current_thread: bool,
+    config: Config,
+    spawn: S,
+}
+
+/// Threads are started by the pool.
+#[derive(Debug, Default)]
+pub struct DefaultSpawn(());
+
+/// Threads are started by the given closure.
+#[derive(Debug)]
+pub struct CustomSpawn<F>(F);
+
+/// How threads are started.
+pub trait ThreadSpawn {
+    /// Starts a thread that calls [`ThreadBuilder::run`].
+    #[doc(hidden)]
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+    /// Whether the pool may start spare threads of its own.
+    #[doc(hidden)]
+    const IS_OWN: bool;
+}
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        let pool = Arc::clone(thread.seat.pool());
+        pool.start(thread.seat)
+    }
+    const IS_OWN: bool = true;
+}
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+    const IS_OWN: bool = false;
+}
+
+/// A thread that a [`spawn_handler`](ThreadPoolBuilder::spawn_handler) has to start: it must call [`run`](Self::run) on it.
+pub struct ThreadBuilder {
+    name: Option<String>,
+    seat: Seat,
+}
+
+impl ThreadBuilder {
+    /// The index that the thread will have.
+    pub fn index(&self) -> usize {
+        self.seat.index()
+    }
+
+    /// The name that was asked for.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that was asked for.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.seat.stack_size()
+    }
+
+    /// The thread's work, until the pool ends.
+    ///
+    /// # Blocking
+    /// For the whole life of the pool.
+    pub fn run(self) {
+        self.seat.run();
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("index", &self.index())
+            .field("name", &self.name())
+            .field("stack_size", &self.stack_size())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a pool could not be made.
+#[derive(Debug)]
+pub struct ThreadPoolBuildError {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    AlreadyInitialized,
+    CurrentThreadInPool,
+    BadValue(String),
+    Io(io::Error),
+}
+
+impl ThreadPoolBuildError {
+    pub(crate) fn already_initialized() -> Self {
+        Self { kind: Kind::AlreadyInitialized }
+    }
+
+    fn bad_value(message: String) -> Self {
+        Self { kind: Kind::BadValue(message) }
+    }
+}
+
+impl From<io::Error> for ThreadPoolBuildError {
+    fn from(error: io::Error) -> Self {
+        Self { kind: Kind::Io(error) }
+    }
+}
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::AlreadyInitialized => f.write_str("The global thread pool has already been initialized."),
+            Kind::CurrentThreadInPool => {
+                f.write_str("The current thread is already part of another thread pool.")
+            }
+            Kind::BadValue(message) => f.write_str(message),
+            Kind::Io(error) => write!(f, "not one thread of the pool could be started: {error}"),
+        }
+    }
+}
+
+impl Error for ThreadPoolBuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.kind {
+            Kind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl ThreadPoolBuilder {
+    /// A builder with all defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes a pool of scoped threads, lends it to `with_pool`, and waits for its threads after.
+    ///
+    /// Each thread calls `wrapper` with its [`ThreadBuilder`], so that it can set up what it may borrow.
+    ///
+    /// ```
+    /// let greeting = String::from("hello");
+    /// let n = heist_fork::ThreadPoolBuilder::new().num_threads(2).build_scoped(
+    ///     |thread| {
+    ///         assert_eq!(greeting, "hello");
+    ///         thread.run();
+    ///     },
+    ///     |pool| pool.install(heist_fork::current_num_threads),
+    /// )?;
+    /// assert_eq!(n, 2);
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    ///
+    /// # Deadlocks
+    /// A pool of scoped threads cannot start spare ones: see [`spawn_handler`](Self::spawn_handler).
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        std::thread::scope(|scope| {
+            let wrapper = &wrapper;
+            let pool = self
+                .spawn_handler(|thread| {
+                    let mut builder = std::thread::Builder::new();
+                    if let Some(name) = thread.name() {
+                        builder = builder.name(name.to_string());
+                    }
+                    if let Some(size) = thread.stack_size() {
+                        builder = builder.stack_size(size);
+                    }
+                    builder.spawn_scoped(scope, move || wrapper(thread))?;
+                    Ok(())
+                })
+                .build()?;
+            Ok(with_pool(&pool))
+        })
+    }
+
+    /// Starts the pool's threads by `spawn` instead of by the pool itself.
+    ///
+    /// ```
+    /// let pool = heist_fork::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .spawn_handler(|thread| {
+    ///         std::thread::Builder::new().spawn(move || thread.run())?;
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(pool.install(|| 1), 1);
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An error of `spawn` fails the build.
+    ///
+    /// # Deadlocks
+    /// Such a pool cannot start spare threads. When a wait finds nothing of its own to do, it runs other jobs instead of
+    /// lending its place, and says so once on standard error: a lock held across a wait may deadlock there, as in rayon.
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        let Self { num_threads, use_current_thread, config, spawn: _ } = self;
+        ThreadPoolBuilder { num_threads, use_current_thread, config, spawn: CustomSpawn(spawn) }
+    }
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            num_threads: 0,
+            use_current_thread: false,
+            config: Config::default(),
+            spawn: DefaultSpawn::default(),
+        }
+    }
+}
+
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Makes the pool.
+    ///
+    /// # Errors
+    /// A value that cannot be had (the message names it), not one thread that could be started, or any error of a
+    /// [`spawn_handler`](ThreadPoolBuilder::spawn_handler). If only some threads could be started, the pool has that many,
+    /// and a warning says so.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        self.build_pool().map(ThreadPool::new)
+    }
+
+    /// Makes the global pool, before its first use.
+    ///
+    /// ```no_run
+    /// heist_fork::ThreadPoolBuilder::new().num_threads(4).build_global()?;
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and if there is a global pool already.
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        global::set(|| self.build_pool())
+    }
+
+    pub(crate) fn build_pool(mut self) -> Result<Arc<Pool>, ThreadPoolBuildError> {
+        let wanted = self.threads_wanted()?;
+        if self.config.max_threads != 0 && self.config.max_threads < wanted {
+            return Err(ThreadPoolBuildError::bad_value(format!(
+                "max_threads({}) is less than the {wanted} threads of the pool; raise it or lower num_threads",
+                self.config.max_threads
+            )));
+        }
+        self.config.parallelism = wanted;
+        self.config.foreign_threads = !S::IS_OWN;
+        let pool = Pool::new(self.config);
+        let mut first = 0;
+        if self.use_current_thread {
+            if !pool.adopt_current_thread(0) {
+                return Err(ThreadPoolBuildError { kind: Kind::CurrentThreadInPool });
+            }
+            first = 1;
+        }
+        for index in first..wanted {
+            let started = pool.seat(index).and_then(|seat| {
+                let name = seat.name();
+                self.spawn.spawn(ThreadBuilder { name, seat })
+            });
+            match started {
+                Ok(()) => {}
+                Err(error) if index == 0 || !S::IS_OWN => {
+                    pool.close();
+                    return Err(error.into());
+                }
+                Err(error) => {
+                    eprintln!(
+                        "heist: only {index} of {wanted} threads could be started ({error}); the pool goes on with \
+                         those. Raise the limit on threads (ulimit -u, pids.max) or ask for fewer"
+                    );
+                    pool.shrink_to(index);
+                    break;
+                }
+            }
+        }
+        Ok(pool)
+    }
+
+    fn threads_wanted(&self) -> Result<usize, ThreadPoolBuildError> {
+        let env = env_threads("HEIST_NUM_THREADS")?;
+        let wanted = match (self.num_threads, env) {
+            (0, Some(env)) => env,
+            (0, None) => rayon_env().unwrap_or_else(available),
+            // The environment can always lower what the program asks for, never raise it.
+            (asked, Some(env)) => asked.min(env),
+            (asked, None) => asked,
+        };
+        if wanted > MOST_INDICES {
+            return Err(ThreadPoolBuildError::bad_value(format!(
+                "num_threads({wanted}) is more than a pool can have, which is {MOST_INDICES}"
+            )));
+        }
+        Ok(wanted)
+    }
+}
+
+/// A count from heist's own variable: 0 or nothing means unset, anything else must be a number.
+fn env_threads(name: &str) -> Result<Option<usize>, ThreadPoolBuildError> {
+    let Some(value) = std::env::var_os(name) else { return Ok(None) };
+    let text = value.to_string_lossy();
+    match text.trim() {
+        "" | "0" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| {
+            ThreadPoolBuildError::bad_value(format!("{name}={text:?} is not a number of threads; unset it or give one"))
+        }),
+    }
+}
+
+/// rayon's variables, as it reads them: what is not a positive number does not count.
+fn rayon_env() -> Option<usize> {
+    ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse().ok())
+        .filter(|&n| n > 0)
+}
+
+/// Affinity and cgroup quota are in it.
+fn available() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// The most threads that [`num_threads`](ThreadPoolBuilder::num_threads) takes.
+///
+/// ```
+/// assert!(heist_fork::max_num_threads() >= 1024);
+/// ```
+pub fn max_num_threads() -> usize {
+    MOST_INDICES
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// How many threads run at once; 0, the default, for as many as there are CPUs to use.
+    ///
+    /// `HEIST_NUM_THREADS` in the environment can lower it. With 0, it is `HEIST_NUM_THREADS`, or else `RAYON_NUM_THREADS`, or
+    /// else what affinity and cgroup quota allow.
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// How many threads the pool may have in all, with those that sleep in a wait; 0, the default, for 256 more than run at
+    /// once.
+    ///
+    /// ```
+    /// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(2).max_threads(8).build()?;
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    pub fn max_threads(mut self, max_threads: usize) -> Self {
+        self.config.max_threads = max_threads;
+        self
+    }
+
+    /// The calling thread becomes the pool's thread 0, for as long as it lives. It works for the pool only while it waits
+    /// in it.
+    ///
+    /// ```
+    /// std::thread::spawn(|| {
+    ///     let pool = heist_fork::ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+    ///     assert_eq!(pool.current_thread_index(), Some(0));
+    /// }).join().unwrap();
+    /// ```
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+
+    /// Names threads by the index that they start with.
+    pub fn thread_name<F>(mut self, closure: F) -> Self
+    where
+        F: FnMut(usize) -> String + Send + 'static,
+    {
+        let closure = heist_sync::Mutex::new(closure);
+        self.config.thread_name = Some(Box::new(move |index| (heist_sync::lock(&closure))(index)));
+        self
+    }
+
+    /// The stack size of the threads, in bytes.
+    pub fn stack_size(mut self, stack_size: usize) -> Self {
+        self.config.stack_size = (stack_size != 0).then_some(stack_size);
+        self
+    }
+
+    /// What happens to the payload when a detached job panics. Without a handler the pool goes on and says nothing more
+    /// than the panic hook did.
+    pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
+    where
+        H: Fn(Payload) + Send + Sync + 'static,
+    {
+        self.config.panic_handler = Some(Box::new(panic_handler));
+        self
+    }
+
+    /// Called on each thread when it starts, with the index that it starts with.
+    pub fn start_handler<H>(mut self, start_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.config.start_handler = Some(Box::new(start_handler));
+        self
+    }
+
+    /// Called on each thread before it ends, with the index that it started with.
+    pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.config.exit_handler = Some(Box::new(exit_handler));
+        self
+    }
+
+    /// Has no effect: jobs spawned with `spawn_fifo` and scopes opened with `scope_fifo` run in order.
+    #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
+    pub fn breadth_first(self) -> Self {
+        self
+    }
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("max_threads", &self.config.max_threads)
+            .field("use_current_thread", &self.use_current_thread)
+            .field("stack_size", &self.config.stack_size)
+            .finish_non_exhaustive()
+    }
+}
+
+const _: () = assert!(MOST_INDICES < MOST_THREADS);

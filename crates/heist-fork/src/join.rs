@@ -1,0 +1,343 @@
+//! `join` and its relatives: one half on the fork stack, the other at once.
+
+use crate::global;
+use heist_pool::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
+use heist_pool::job::{Payload, discard, halt_unwinding};
+use heist_pool::worker::Local;
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+
+/// What a half of [`join_context`] learns about where it runs.
+///
+/// ```
+/// let (a, b) = heist_fork::join_context(|c| c.migrated(), |_| 2);
+/// assert_eq!(b, 2);
+/// // The first half always stays on the thread that called join, if that is a thread of the pool.
+/// let _ = a;
+/// ```
+#[derive(Debug)]
+pub struct FnContext {
+    migrated: bool,
+    not_send: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    pub(crate) fn new(migrated: bool) -> Self {
+        Self { migrated, not_send: PhantomData }
+    }
+
+    /// Whether the half runs on another thread than the one that forked it: whether it was stolen.
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+/// Runs both closures, possibly in parallel, and returns both results.
+///
+/// The first runs at once; the second is meanwhile offered to whoever is idle, and run here if nobody took it. From a thread
+/// outside of any pool, both run in the global pool.
+///
+/// ```
+/// fn sum(v: &[u64]) -> u64 {
+///     if v.len() <= 1000 {
+///         return v.iter().sum();
+///     }
+///     let (left, right) = v.split_at(v.len() / 2);
+///     let (a, b) = heist_fork::join(|| sum(left), || sum(right));
+///     a + b
+/// }
+/// let v: Vec<u64> = (0..10_000).collect();
+/// assert_eq!(sum(&v), 49_995_000);
+/// ```
+///
+/// # Panics
+/// Both closures always run. A panic of either goes on here, after both are over; if both panic, the first's does.
+///
+/// # Blocking
+/// If another thread has the second closure when the first is done, this waits. A wait runs nothing but what that closure
+/// has forked; if there is nothing to do it gives its place in the pool to another thread and sleeps.
+///
+/// # Deadlocks
+/// Holding a lock across a join is safe: waiting never runs an unrelated job on this stack.
+#[inline]
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    fork_here(Plain(move |_| oper_a()), Plain(move |_| oper_b()))
+}
+
+/// As [`join`], with closures that learn whether they were stolen.
+///
+/// ```
+/// let (a, b) = heist_fork::join_context(|_| 1, |c| if c.migrated() { 20 } else { 2 });
+/// assert!(a == 1 && (b == 2 || b == 20));
+/// ```
+#[inline]
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let a = Plain(move |migrated| oper_a(FnContext::new(migrated)));
+    let b = Plain(move |migrated| oper_b(FnContext::new(migrated)));
+    fork_here(a, b)
+}
+
+/// One half of a fork, in either of its forms.
+pub(crate) trait Half<R>: Send {
+    /// On the thread that forked it, whose stack then ends at `top`.
+    fn run_here(self, hot: &'static Hot, top: *mut Slot) -> R;
+    /// On another thread.
+    fn run_stolen(self) -> R;
+}
+
+/// A closure that is told whether it was stolen.
+pub(crate) struct Plain<F>(pub(crate) F);
+
+impl<R, F: FnOnce(bool) -> R + Send> Half<R> for Plain<F> {
+    #[inline(always)]
+    fn run_here(self, _: &'static Hot, _: *mut Slot) -> R {
+        (self.0)(false)
+    }
+    fn run_stolen(self) -> R {
+        (self.0)(true)
+    }
+}
+
+/// The second half while it lies on the fork stack: the closure, then the result.
+struct Frame<B, RB> {
+    half: UnsafeCell<ManuallyDrop<B>>,
+    result: UnsafeCell<MaybeUninit<Result<RB, Payload>>>,
+}
+
+impl<B: Half<RB>, RB: Send> Frame<B, RB> {
+    const CALL: Exec = Self::call;
+
+    #[inline(always)]
+    fn new(half: B) -> Self {
+        Self {
+            half: UnsafeCell::new(ManuallyDrop::new(half)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Run by a thief.
+    unsafe fn call(this: *mut ()) {
+        let this = this.cast::<Self>();
+        // SAFETY: the thief has claimed the slot, so the frame is its alone, and the closure has not been taken.
+        let half = unsafe { ManuallyDrop::take(&mut *(*this).half.get()) };
+        let result = halt_unwinding(move || half.run_stolen());
+        // SAFETY: as above.
+        unsafe { (*(*this).result.get()).write(result) };
+    }
+
+    #[inline(always)]
+    fn as_ptr(&self) -> *mut () {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// # Safety
+    /// The slot was popped unstolen, or never pushed; once.
+    #[inline(always)]
+    unsafe fn take(&self) -> B {
+        // SAFETY: by the caller.
+        unsafe { ManuallyDrop::take(&mut *self.half.get()) }
+    }
+
+    /// # Safety
+    /// The slot was stolen and is done; once.
+    unsafe fn take_result(&self) -> Result<RB, Payload> {
+        // SAFETY: by the caller.
+        unsafe { (*self.result.get()).assume_init_read() }
+    }
+}
+
+/// If the first half unwinds, the second is still run or waited for: its frame is about to go.
+struct Unwinding<'a, B: Half<RB>, RB: Send> {
+    hot: &'static Hot,
+    slot: *mut Slot,
+    frame: &'a Frame<B, RB>,
+}
+
+impl<B: Half<RB>, RB: Send> Drop for Unwinding<'_, B, RB> {
+    // Inlined into the landing pad, so that the three words need not be in memory before anything unwinds.
+    #[inline(always)]
+    fn drop(&mut self) {
+        finish_second(self.hot, self.slot, self.frame);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn finish_second<B: Half<RB>, RB: Send>(hot: &'static Hot, slot: *mut Slot, frame: &Frame<B, RB>) {
+    let second = if hot.pop_is_slow(slot) && !pop_slow(hot, slot) {
+        // SAFETY: stolen, and waited for.
+        unsafe { frame.take_result() }.err()
+    } else {
+        // SAFETY: popped.
+        let half = unsafe { frame.take() };
+        halt_unwinding(|| drop(half.run_here(hot, slot))).err()
+    };
+    if let Some(payload) = second {
+        discard(payload);
+    }
+}
+
+/// The heart of fork-join.
+///
+/// Out of line on purpose: inlined into its caller, the landing pad would make the caller save its registers before it even
+/// tests for a leaf; this way the compiler inlines the caller's leaf test into here. Both slow paths are tail calls, so that
+/// nothing but `hot`, `slot` and the first result has to be kept across a call.
+///
+/// `slot` is the top of the thread's stack. Every fork restores it before it returns, on all paths.
+#[inline(never)]
+pub(crate) fn fork_at<A, B, RA, RB>(hot: &'static Hot, slot: *mut Slot, a: A, b: B) -> (RA, RB)
+where
+    A: Half<RA>,
+    B: Half<RB>,
+    RA: Send,
+    RB: Send,
+{
+    fork_body(hot, slot, a, b)
+}
+
+/// As `fork_at`, for callers that do not know where they are. The look-up is in here because, inlined into a caller's own
+/// recursion, it would stay a call.
+#[inline(never)]
+fn fork_here<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: Half<RA>,
+    B: Half<RB>,
+    RA: Send,
+    RB: Send,
+{
+    let hot = hot();
+    fork_body(hot, hot.top(), a, b)
+}
+
+#[inline(always)]
+fn fork_body<A, B, RA, RB>(hot: &'static Hot, slot: *mut Slot, a: A, b: B) -> (RA, RB)
+where
+    A: Half<RA>,
+    B: Half<RB>,
+    RA: Send,
+    RB: Send,
+{
+    let frame = Frame::<B, RB>::new(b);
+    // SAFETY: the frame stays until the slot is popped, or stolen and done, on every path.
+    unsafe { hot.push_at(slot, Frame::<B, RB>::CALL, frame.as_ptr()) };
+    if hot.is_slow_push(slot) {
+        return fork_slow(hot, slot, a, &frame);
+    }
+    let unwinding = Unwinding { hot, slot, frame: &frame };
+    let ra = a.run_here(hot, slot.wrapping_add(1));
+    std::mem::forget(unwinding);
+    if hot.pop_is_slow(slot) {
+        return (ra, second_slow(hot, slot, &frame));
+    }
+    // SAFETY: popped.
+    let b = unsafe { frame.take() };
+    (ra, b.run_here(hot, slot))
+}
+
+/// Goes on where the push met its bound.
+#[cold]
+#[inline(never)]
+fn fork_slow<A, B, RA, RB>(hot: &'static Hot, slot: *mut Slot, a: A, frame: &Frame<B, RB>) -> (RA, RB)
+where
+    A: Half<RA>,
+    B: Half<RB>,
+    RA: Send,
+    RB: Send,
+{
+    if !push_slow(hot, slot) {
+        // SAFETY: not pushed.
+        let b = unsafe { frame.take() };
+        return join_unpushed(hot, slot, a, b);
+    }
+    let unwinding = Unwinding { hot, slot, frame };
+    let ra = a.run_here(hot, slot.wrapping_add(1));
+    std::mem::forget(unwinding);
+    if hot.pop_is_slow(slot) {
+        return (ra, second_slow(hot, slot, frame));
+    }
+    // SAFETY: popped.
+    let b = unsafe { frame.take() };
+    (ra, b.run_here(hot, slot))
+}
+
+/// Goes on where the pop met its bound.
+#[cold]
+#[inline(never)]
+fn second_slow<B: Half<RB>, RB: Send>(hot: &'static Hot, slot: *mut Slot, frame: &Frame<B, RB>) -> RB {
+    if pop_slow(hot, slot) {
+        // SAFETY: popped.
+        let b = unsafe { frame.take() };
+        return b.run_here(hot, slot);
+    }
+    // SAFETY: stolen, and waited for.
+    match unsafe { frame.take_result() } {
+        Ok(result) => result,
+        Err(payload) => std::panic::resume_unwind(payload),
+    }
+}
+
+/// Whether the job is on the stack after all.
+#[cold]
+#[inline(never)]
+fn push_slow(hot: &'static Hot, slot: *mut Slot) -> bool {
+    let Some(local) = Local::of(hot) else {
+        hot.undo_outside(slot);
+        return false;
+    };
+    match local.push_slow(slot) {
+        Pushed::Kept | Pushed::Shared => true,
+        Pushed::Full => false,
+    }
+}
+
+/// Whether the job is the caller's. If not, it has been waited for.
+#[cold]
+#[inline(never)]
+fn pop_slow(hot: &'static Hot, slot: *mut Slot) -> bool {
+    let local = Local::of(hot).expect("a pushed slot has a stack");
+    match local.pop_slow(slot) {
+        Popped::Mine | Popped::MineAndShared => true,
+        Popped::Stolen => {
+            local.wait_stolen(slot);
+            false
+        }
+    }
+}
+
+/// Outside of any pool, or with a full stack.
+#[cold]
+fn join_unpushed<A, B, RA, RB>(here: &'static Hot, top: *mut Slot, a: A, b: B) -> (RA, RB)
+where
+    A: Half<RA>,
+    B: Half<RB>,
+    RA: Send,
+    RB: Send,
+{
+    if here.local().is_null() {
+        return global::pool().install(move || fork_here(a, b));
+    }
+    // One after the other, with the same rules for panics.
+    let ra = halt_unwinding(|| a.run_here(here, top));
+    let rb = halt_unwinding(|| b.run_here(here, top));
+    match (ra, rb) {
+        (Ok(ra), Ok(rb)) => (ra, rb),
+        (Err(payload), Ok(_)) | (Ok(_), Err(payload)) => std::panic::resume_unwind(payload),
+        (Err(payload), Err(second)) => {
+            discard(second);
+            std::panic::resume_unwind(payload)
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! Scopes: any number of jobs that may borrow, all over when the scope returns.
+
+use crate::broadcast::BroadcastContext;
+use crate::global;
+use heist_pool::job::{HeapJob, JobRef, Payload, discard, halt_unwinding};
+use heist_pool::pool::{Pool, outside_parker, wait_outside};
+use heist_pool::queue::Queue;
+use heist_pool::signal::Signal;
+use heist_pool::worker::{Local, Spawned};
+use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use heist_sync::{Arc, Parker};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Spawns jobs that may borrow from outside of the scope; see [`scope`].
+pub struct Scope<'scope> {
+    base: Base<'scope>,
+}
+
+/// As [`Scope`], running what was spawned first first; see [`scope_fifo`].
+pub struct ScopeFifo<'scope> {
+    base: Base<'scope>,
+    jobs: Queue,
+}
+
+/// What both kinds share. It lies on the stack of the thread that opened the scope; jobs refer to it by address, and each
+/// one's last access is to count itself out.
+struct Base<'scope> {
+    pool: Arc<Pool>,
+    /// Jobs that are not over, and one for the body.
+    pending: AtomicUsize,
+    /// The first panic, boxed once more to be a thin pointer.
+    panic: AtomicPtr<Payload>,
+    over: Signal,
+    #[allow(clippy::type_complexity)]
+    invariant: PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>,
+}
+
+/// An address that a job may carry to another thread.
+struct Address<T>(*const T);
+
+// SAFETY: scopes are `Sync`, and a job's scope outlives the job.
+unsafe impl<T: Sync> Send for Address<T> {}
+// SAFETY: as above; the address itself does not change.
+unsafe impl<T: Sync> Sync for Address<T> {}
+
+// Not derived: that would ask the scope to be `Copy`.
+impl<T> Clone for Address<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Address<T> {}
+
+impl<T> Address<T> {
+    fn pointer(self) -> *const T {
+        self.0
+    }
+
+    /// # Safety
+    /// Only in a job of that scope, before it counts itself out.
+    unsafe fn get<'a>(self) -> &'a T {
+        // SAFETY: by the caller.
+        unsafe { &*self.0 }
+    }
+}
+
+impl<'scope> Base<'scope> {
+    fn new(pool: Arc<Pool>, parker: Arc<Parker>) -> Self {
+        Self {
+            pool,
+            pending: AtomicUsize::new(1),
+            panic: AtomicPtr::new(std::ptr::null_mut()),
+            over: Signal::new(parker),
+            invariant: PhantomData,
+        }
+    }
+
+    fn tag(&self) -> *const () {
+        std::ptr::from_ref(self).cast()
+    }
+
+    fn count_in(&self, jobs: usize) {
+        // ORDERING: relaxed; whoever spawns is itself counted, so the count is above 0 before and after.
+        self.pending.fetch_add(jobs, Ordering::Relaxed);
+    }
+
+    /// Runs a part of the scope and counts it out. Nothing of the scope may be touched after.
+    ///
+    /// # Safety
+    /// `this` is valid and counts the caller.
+    unsafe fn run(this: *const Self, f: impl FnOnce()) {
+        if let Err(payload) = halt_unwinding(f) {
+            // SAFETY: valid until counted out.
+            unsafe { &*this }.keep_panic(payload);
+        }
+        // SAFETY: as above.
+        let pending = unsafe { &(*this).pending };
+        // ORDERING: release our work to, and acquire all others' for, the one that counts out last and sets the signal.
+        if pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // SAFETY: the waiter frees the scope only after this signal, which we alone set.
+            unsafe { Signal::set(&raw const (*this).over) };
+        }
+    }
+
+    fn keep_panic(&self, payload: Payload) {
+        let boxed = Box::into_raw(Box::new(payload));
+        // ORDERING: release the payload to whoever takes it after the wait; the count's ordering would do as well.
+        let first =
+            self.panic.compare_exchange(std::ptr::null_mut(), boxed, Ordering::Release, Ordering::Relaxed);
+        if first.is_err() {
+            // SAFETY: ours, from just above.
+            discard(*unsafe { Box::from_raw(boxed) });
+        }
+    }
+
+    /// The body is over: waits for the jobs, and lets a panic go on.
+    fn finish<R>(&self, here: Option<&Local>, since: u64, parker: &Parker, body: impl FnOnce() -> R) -> R {
+        let mut result = None;
+        // SAFETY: `self` is valid and counts the body.
+        unsafe { Self::run(self, || result = Some(body())) };
+        match here {
+            Some(local) => {
+                let own = Arc::ptr_eq(local.pool(), &self.pool);
+                if own {
+                    local.wait(&self.over, &Spawned { owner: self.tag(), since });
+                } else {
+                    local.wait(&self.over, &());
+                }
+            }
+            None => wait_outside(&self.over, parker),
+        }
+        let panic = self.panic.swap(std::ptr::null_mut(), Ordering::Acquire);
+        if !panic.is_null() {
+            drop(result);
+            // SAFETY: put there by `keep_panic`, taken once.
+            std::panic::resume_unwind(*unsafe { Box::from_raw(panic) });
+        }
+        result.expect("a body that did not panic has a result")
+    }
+
+    /// Opens a scope on the calling thread, in `pool`.
+    fn open<S, R>(pool: &Arc<Pool>, make: impl FnOnce(Self) -> S, base: impl Fn(&S) -> &Self, body: impl FnOnce(&S) -> R) -> R {
+        let here = Local::current();
+        let parker = here.map_or_else(outside_parker, |local| Arc::clone(local.worker().parker()));
+        let since = here.map_or(0, Local::spawned_position);
+        let scope = make(Self::new(Arc::clone(pool), Arc::clone(&parker)));
+        base(&scope).finish(here, since, &parker, || body(&scope))
+    }
+
+    fn push(&self, job: JobRef) {
+        push_in(&self.pool, job);
+    }
+
+    /// A job of this scope for every index.
+    ///
+    /// # Safety
+    /// `call` must be sound on each index until the scope is over.
+    fn broadcast(&self, call: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
+        let n = self.pool.parallelism();
+        self.count_in(n);
+        let call = Arc::new(call);
+        let base = Address(std::ptr::from_ref(self));
+        for index in 0..n {
+            let call = Arc::clone(&call);
+            let job = move || {
+                // SAFETY: counted in above; what `call` borrows outlives the scope.
+                unsafe { Base::run(base.pointer(), move || BroadcastContext::with(index, n, |c| call(c))) };
+            };
+            // SAFETY: `run` does not unwind, and the scope waits for the job.
+            self.pool.inject_for(index, unsafe { HeapJob::boxed(job, self.tag()) });
+        }
+    }
+}
+
+/// Where a job spawned on this thread goes.
+pub(crate) fn push_in(pool: &Arc<Pool>, job: JobRef) {
+    match Local::current() {
+        Some(local) if Arc::ptr_eq(local.pool(), pool) => local.spawn(job),
+        _ => pool.inject(job),
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a job that runs at some time before the scope returns.
+    ///
+    /// ```
+    /// let mut words = vec!["b", "a"];
+    /// let mut numbers = vec![2, 1];
+    /// heist_fork::scope(|s| {
+    ///     s.spawn(|_| words.sort());
+    ///     s.spawn(|_| numbers.sort());
+    /// });
+    /// assert_eq!((words, numbers), (vec!["a", "b"], vec![1, 2]));
+    /// ```
+    ///
+    /// # Panics
+    /// A panic of the job goes on where the scope was opened, when all its jobs are over.
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        self.base.count_in(1);
+        let scope = Address(std::ptr::from_ref(self));
+        let job = move || {
+            // SAFETY: a job of the scope, before it counts itself out.
+            let scope = unsafe { scope.get() };
+            // SAFETY: counted in above.
+            unsafe { Base::run(&raw const scope.base, || body(scope)) };
+        };
+        // SAFETY: `run` does not unwind, and the scope waits for the job, so that its borrows hold.
+        self.base.push(unsafe { HeapJob::boxed(job, self.base.tag()) });
+    }
+
+    /// Spawns a job for every index of the pool.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let n = AtomicUsize::new(0);
+    /// heist_fork::scope(|s| s.spawn_broadcast(|_, _| { n.fetch_add(1, Ordering::Relaxed); }));
+    /// assert_eq!(n.into_inner(), heist_fork::current_num_threads());
+    /// ```
+    ///
+    /// # Panics
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let scope = Address(std::ptr::from_ref(self));
+        self.base.broadcast(move |context| {
+            // SAFETY: in a job of the scope.
+            body(unsafe { scope.get() }, context);
+        });
+    }
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    /// Spawns a job that runs at some time before the scope returns, after those that were spawned before it.
+    ///
+    /// ```
+    /// let mut n = 0;
+    /// heist_fork::scope_fifo(|s| s.spawn_fifo(|_| n += 1));
+    /// assert_eq!(n, 1);
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Scope::spawn`].
+    pub fn spawn_fifo<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
+    {
+        /// Whoever takes the ticket runs the oldest job. The ticket's own job or an older one is there: there are as
+        /// many jobs as tickets.
+        unsafe fn ticket(scope: *const ()) {
+            // SAFETY: the scope waits for the job behind the ticket.
+            let jobs = unsafe { &(*scope.cast::<ScopeFifo<'static>>()).jobs };
+            let job = jobs.steal().expect("a job for each ticket");
+            // SAFETY: taken out of the queue, so once.
+            unsafe { job.run() };
+        }
+        self.base.count_in(1);
+        let scope = Address(std::ptr::from_ref(self));
+        let job = move || {
+            // SAFETY: a job of the scope, before it counts itself out.
+            let scope = unsafe { scope.get() };
+            // SAFETY: counted in above.
+            unsafe { Base::run(&raw const scope.base, || body(scope)) };
+        };
+        // SAFETY: `run` does not unwind, and the scope waits for the job, so that its borrows hold.
+        self.jobs.push(unsafe { HeapJob::boxed(job, self.base.tag()) });
+        // SAFETY: the scope is there until as many jobs as tickets have run.
+        self.base.push(unsafe { JobRef::new(ticket, std::ptr::from_ref(self).cast(), self.base.tag()) });
+    }
+
+    /// Spawns a job for every index of the pool.
+    ///
+    /// ```
+    /// heist_fork::scope_fifo(|s| s.spawn_broadcast(|_, c| assert!(c.index() < c.num_threads())));
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Scope::spawn`].
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let scope = Address(std::ptr::from_ref(self));
+        self.base.broadcast(move |context| {
+            // SAFETY: in a job of the scope.
+            body(unsafe { scope.get() }, context);
+        });
+    }
+}
+
+/// Opens a scope: jobs spawned in it may borrow what lives outside of it, and are all over when it returns.
+///
+/// ```
+/// let mut counts = [0; 4];
+/// heist_fork::scope(|s| {
+///     for (i, count) in counts.iter_mut().enumerate() {
+///         s.spawn(move |_| *count = i * i);
+///     }
+/// });
+/// assert_eq!(counts, [0, 1, 4, 9]);
+/// ```
+///
+/// The body runs on a thread of the current pool, or of the global one. On one thread, jobs run newest first.
+///
+/// # Panics
+/// The first panic of body or jobs goes on here, when all jobs are over.
+///
+/// # Blocking
+/// Waits for the jobs. The wait runs this scope's own jobs and nothing else; see [`join`](crate::join).
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    global::install(|| in_place_scope(op))
+}
+
+/// As [`scope`], running the oldest job first.
+///
+/// ```
+/// let mut sum = 0;
+/// heist_fork::scope_fifo(|s| s.spawn_fifo(|_| sum += 1));
+/// assert_eq!(sum, 1);
+/// ```
+///
+/// # Panics
+/// As [`scope`].
+///
+/// # Blocking
+/// As [`scope`].
+pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    global::install(|| in_place_scope_fifo(op))
+}
+
+/// As [`scope`], with a body that runs on the calling thread, wherever that is, and need not be `Send`.
+///
+/// ```
+/// let names = std::rc::Rc::new(vec!["x"]);
+/// let mut n = 0;
+/// heist_fork::in_place_scope(|s| {
+///     assert_eq!(names.len(), 1);
+///     s.spawn(|_| n += 1);
+/// });
+/// assert_eq!(n, 1);
+/// ```
+///
+/// # Panics
+/// As [`scope`].
+///
+/// # Blocking
+/// As [`scope`].
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    in_place_scope_in(&global::current(), op)
+}
+
+/// As [`in_place_scope`], running the oldest job first.
+///
+/// ```
+/// let mut n = 0;
+/// heist_fork::in_place_scope_fifo(|s| s.spawn_fifo(|_| n += 1));
+/// assert_eq!(n, 1);
+/// ```
+///
+/// # Panics
+/// As [`scope`].
+///
+/// # Blocking
+/// As [`scope`].
+pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    in_place_scope_fifo_in(&global::current(), op)
+}
+
+pub(crate) fn in_place_scope_in<'scope, R>(pool: &Arc<Pool>, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    Base::open(pool, |base| Scope { base }, |scope| &scope.base, op)
+}
+
+pub(crate) fn in_place_scope_fifo_in<'scope, R>(
+    pool: &Arc<Pool>,
+    op: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    Base::open(pool, |base| ScopeFifo { base, jobs: Queue::new() }, |scope| &scope.base, op)
+}
+
+impl fmt::Debug for Base<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Base").field("pending", &self.pending.load(Ordering::Relaxed)).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("base", &self.base).finish()
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopeFifo").field("base", &self.base).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,318 @@
+//! A pool's public handle, and what a thread can ask about itself.
+
+use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
+use crate::fork::{Fork, fork_in};
+use crate::global;
+use crate::join::join;
+use crate::scope::{Scope, ScopeFifo, in_place_scope_fifo_in, in_place_scope_in, scope, scope_fifo};
+use crate::spawn::{spawn_fifo_in, spawn_in};
+use heist_pool::pool::Pool;
+use heist_pool::worker::Local;
+use heist_sync::Arc;
+use std::error::Error;
+use std::fmt;
+
+/// A pool of work-stealing threads.
+///
+/// Dropping it never blocks: what was accepted still runs, then the threads leave. [`shutdown`](Self::shutdown) waits for that.
+///
+/// ```
+/// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let (a, b) = pool.join(|| 1, || 2);
+/// assert_eq!(a + b, 3);
+/// pool.shutdown().unwrap();
+/// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadPool {
+    pool: Arc<Pool>,
+}
+
+/// Why [`ThreadPool::shutdown`] did not wait.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ShutdownError {
+    /// It was called on one of the pool's own threads, which would wait for itself. The pool is closed all the same, as by a
+    /// drop.
+    OwnThread,
+}
+
+impl fmt::Display for ShutdownError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OwnThread => f.write_str(
+                "shutdown was called on one of the pool's own threads and would wait for itself; call it from outside of \
+                 the pool, or drop the pool instead",
+            ),
+        }
+    }
+}
+
+impl Error for ShutdownError {}
+
+impl ThreadPool {
+    pub(crate) fn new(pool: Arc<Pool>) -> Self {
+        Self { pool }
+    }
+
+    fn own(&self) -> Option<&'static Local> {
+        Local::current().filter(|local| Arc::ptr_eq(local.pool(), &self.pool))
+    }
+
+    /// Runs `op` on a thread of this pool and waits for it; forks inside of it stay in this pool.
+    ///
+    /// ```
+    /// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(3).build()?;
+    /// assert_eq!(pool.install(heist_fork::current_num_threads), 3);
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// A panic of `op` goes on here.
+    ///
+    /// # Blocking
+    /// Waits. On a thread of another pool, that pool gets the thread's place meanwhile, so two pools that install into each
+    /// other do not hang.
+    pub fn install<OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce() -> R + Send,
+        R: Send,
+    {
+        self.pool.install(op)
+    }
+
+    /// [`fork`](crate::fork) in this pool.
+    ///
+    /// ```
+    /// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let (a, b) = pool.fork(|f| f.join(|_| 1, |_| 2));
+    /// assert_eq!(a + b, 3);
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// A panic of `f` goes on here.
+    pub fn fork<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(Fork<'_>) -> R + Send,
+        R: Send,
+    {
+        fork_in(&self.pool, f)
+    }
+
+    /// [`broadcast`](crate::broadcast) in this pool.
+    pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
+    where
+        OP: Fn(BroadcastContext<'_>) -> R + Sync,
+        R: Send,
+    {
+        broadcast_in(&self.pool, op)
+    }
+
+    /// How many of the pool's threads run at once.
+    #[inline]
+    pub fn current_num_threads(&self) -> usize {
+        self.pool.parallelism()
+    }
+
+    /// The index of the calling thread in this pool, always below [`current_num_threads`](Self::current_num_threads).
+    #[inline]
+    pub fn current_thread_index(&self) -> Option<usize> {
+        self.own().and_then(Local::index)
+    }
+
+    /// Whether jobs wait in the calling thread's own queues; `None` if it is not one of this pool's.
+    #[inline]
+    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
+        self.own().map(Local::has_own_work)
+    }
+
+    /// [`join`](crate::join) in this pool.
+    pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.install(|| join(oper_a, oper_b))
+    }
+
+    /// [`scope`](crate::scope) in this pool.
+    pub fn scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope(op))
+    }
+
+    /// [`scope_fifo`](crate::scope_fifo) in this pool.
+    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope_fifo(op))
+    }
+
+    /// [`in_place_scope`](crate::in_place_scope) with jobs in this pool.
+    pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&Scope<'scope>) -> R,
+    {
+        in_place_scope_in(&self.pool, op)
+    }
+
+    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) with jobs in this pool.
+    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
+    where
+        OP: FnOnce(&ScopeFifo<'scope>) -> R,
+    {
+        in_place_scope_fifo_in(&self.pool, op)
+    }
+
+    /// [`spawn`](crate::spawn) in this pool.
+    pub fn spawn<OP>(&self, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        spawn_in(&self.pool, op);
+    }
+
+    /// [`spawn_fifo`](crate::spawn_fifo) in this pool.
+    pub fn spawn_fifo<OP>(&self, op: OP)
+    where
+        OP: FnOnce() + Send + 'static,
+    {
+        spawn_fifo_in(&self.pool, op);
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast) in this pool.
+    pub fn spawn_broadcast<OP>(&self, op: OP)
+    where
+        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+    {
+        spawn_broadcast_in(&self.pool, op);
+    }
+
+    /// [`yield_now`](crate::yield_now), if the calling thread is one of this pool's.
+    pub fn yield_now(&self) -> Option<Yield> {
+        self.own().map(|local| Yield::from_ran(local.yield_now()))
+    }
+
+    /// [`yield_local`](crate::yield_local), if the calling thread is one of this pool's.
+    pub fn yield_local(&self) -> Option<Yield> {
+        self.own().map(|local| Yield::from_ran(local.yield_local()))
+    }
+
+    /// Closes the pool and waits until everything that was accepted has run and every thread has left.
+    ///
+    /// ```
+    /// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// pool.spawn(move || send.send(1).unwrap());
+    /// pool.shutdown().unwrap();
+    /// assert_eq!(receive.try_recv(), Ok(1));
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// On one of the pool's own threads.
+    ///
+    /// # Blocking
+    /// For as long as the accepted work takes.
+    pub fn shutdown(self) -> Result<(), ShutdownError> {
+        if self.own().is_some() {
+            return Err(ShutdownError::OwnThread);
+        }
+        self.pool.close();
+        self.pool.join_threads();
+        Ok(())
+    }
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        self.pool.close();
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPool")
+            .field("num_threads", &self.current_num_threads())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What [`yield_now`] and [`yield_local`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// A job was run.
+    Executed,
+    /// There was none.
+    Idle,
+}
+
+impl Yield {
+    fn from_ran(ran: bool) -> Self {
+        if ran { Self::Executed } else { Self::Idle }
+    }
+}
+
+/// How many threads run at once in the current pool, or else in the global one.
+///
+/// ```
+/// assert!(heist_fork::current_num_threads() >= 1);
+/// ```
+pub fn current_num_threads() -> usize {
+    match Local::current() {
+        Some(local) => local.pool().parallelism(),
+        None => global::pool().parallelism(),
+    }
+}
+
+/// The index of the calling thread in its pool: always below [`current_num_threads`], held by no other running thread, and
+/// the same for as long as a job runs. `None` outside of a pool, inside of [`blocking`](crate::blocking), and on a thread that
+/// went on without one because the thread that had borrowed it sleeps.
+///
+/// ```
+/// assert_eq!(heist_fork::current_thread_index(), None);
+/// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// assert_eq!(pool.install(heist_fork::current_thread_index), Some(0));
+/// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+/// ```
+#[inline]
+pub fn current_thread_index() -> Option<usize> {
+    Local::current().and_then(Local::index)
+}
+
+/// Whether jobs wait in the calling thread's own queues; `None` outside of a pool.
+///
+/// ```
+/// assert_eq!(heist_fork::current_thread_has_pending_tasks(), None);
+/// ```
+#[inline]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    Local::current().map(Local::has_own_work)
+}
+
+/// Runs one job from anywhere in the pool, right here, on top of whatever the thread is doing; `None` outside of a pool.
+///
+/// Unlike a wait, this may run a stranger's job: hold no lock that one could want.
+///
+/// ```
+/// assert_eq!(heist_fork::yield_now(), None);
+/// ```
+pub fn yield_now() -> Option<Yield> {
+    Local::current().map(|local| Yield::from_ran(local.yield_now()))
+}
+
+/// As [`yield_now`], from the thread's own queues only.
+///
+/// ```
+/// assert_eq!(heist_fork::yield_local(), None);
+/// ```
+pub fn yield_local() -> Option<Yield> {
+    Local::current().map(|local| Yield::from_ran(local.yield_local()))
+}

@@ -1,0 +1,55 @@
+//! The numbers that were chosen, not derived, and why.
+//!
+//! ```
+//! use heist_policy::tuning;
+//! // A waiter gives its core away later than an idle worker goes to sleep: it still holds somebody's stack.
+//! assert!(tuning::IDLE_SPIN_NS < tuning::SPIN_BEFORE_BLOCK_NS);
+//! ```
+
+/// Every so many turns a worker looks into the injector before its own queue.
+///
+/// A worker that keeps itself busy would otherwise never see what came from outside. A prime, so that it does not fall
+/// into step with workloads that repeat in powers of two; large enough that the look costs about nothing per turn.
+pub const INJECTOR_EVERY: u32 = 61;
+
+/// Rounds over all victims before a searcher gives up.
+///
+/// One round can miss work that moves between two victims while it passes. More rounds only burn the core that the
+/// victim's owner may need.
+pub const STEAL_ROUNDS: u32 = 4;
+
+/// An idle worker keeps looking for this long before it parks.
+///
+/// As long as waking it would take: a wake costs the waker 8 to 20 us, so spinning for that long costs at most twice what
+/// perfect knowledge of the future would.
+pub const IDLE_SPIN_NS: u64 = 20_000;
+
+/// A waiter spins for at least this long before it lends its permit and blocks.
+///
+/// Halves of one join rarely end at the same moment. At 50 us, a join of two 100 us halves took 233 us: the waiter was
+/// asleep when the other half ended, and the way back cost more than the rest of the wait.
+pub const SPIN_BEFORE_BLOCK_NS: u64 = 150_000;
+
+/// A thief that has asked an owner for work waits this long before it forces the owner's deque open.
+///
+/// An owner that still pushes or pops answers within its current leaf. Forcing takes a `membarrier`, some 17 us while the
+/// other cores are busy: affordable once per long leaf, ruinous per steal.
+pub const FORCE_AFTER_NS: u64 = 50_000;
+
+/// One worker in so many may search at once (but always one).
+///
+/// Searchers read the victims' shared lines. Beyond half of the workers they slow the working half more than they
+/// shorten the way to new work.
+pub const SEARCH_ONE_IN: usize = 2;
+
+/// At most so many jobs are taken from the injector at once, however long it is.
+///
+/// A longer batch would sit in one worker's queue, to be stolen from there job by job.
+pub const FAIR_SHARE_MAX: usize = 128;
+
+/// Every thread that holds a permit must have been asleep in the kernel for this long, with jobs queued, before spare
+/// threads run those jobs.
+///
+/// Long enough that no ordinary lock, read or page fault looks like it; short enough that a program that would have hung
+/// for ever merely stutters.
+pub const LAST_RESORT_NS: u64 = 1_000_000_000;

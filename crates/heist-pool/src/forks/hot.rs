@@ -1,0 +1,222 @@
+//! The words that every push and pop touches, in the thread's own block.
+
+use super::Slot;
+use heist_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::cell::Cell;
+
+/// What a thread reads and writes at each fork. It lives in the thread-local block itself: a pointer to it would cost a
+/// quarter of the fork.
+///
+/// Outside of a pool `push_limit` is null, so the first comparison of a push leads to the slow path, which then looks where
+/// it is; the fast path has no test of its own for that.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub struct Hot {
+    own: Own,
+    bounds: Bounds,
+}
+
+/// The owner's line.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Own {
+    /// The first free slot. Written by the owner only; a forcing thief reads it.
+    head: AtomicPtr<Slot>,
+    /// The worker behind this thread, null outside of a pool.
+    local: Cell<*const ()>,
+}
+
+/// The line that the owner only reads while nobody asks.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Bounds {
+    /// Slots at or above it must not be pushed on the fast path: the end of the stack, or null (`ASKED`).
+    push_limit: AtomicPtr<Slot>,
+    /// Slots below it must not be popped on the fast path: the split, or the highest address (`ASKED`).
+    pop_limit: AtomicPtr<Slot>,
+    /// Where the process has no `membarrier` both limits stay poisoned and this says whether somebody asks.
+    fenced: AtomicBool,
+    asked_fenced: AtomicBool,
+}
+
+const PUSH_ASKED: *mut Slot = std::ptr::null_mut();
+const POP_ASKED: *mut Slot = std::ptr::without_provenance_mut(usize::MAX);
+
+impl Hot {
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    const fn outside(dummy: *mut Slot) -> Self {
+        Self {
+            own: Own { head: AtomicPtr::new(dummy), local: Cell::new(std::ptr::null()) },
+            bounds: Bounds {
+                push_limit: AtomicPtr::new(PUSH_ASKED),
+                pop_limit: AtomicPtr::new(POP_ASKED),
+                fenced: AtomicBool::new(false),
+                asked_fenced: AtomicBool::new(false),
+            },
+        }
+    }
+
+    #[cfg(any(heist_loom, heist_shuttle))]
+    pub(super) fn outside(dummy: *mut Slot) -> Self {
+        Self {
+            own: Own { head: AtomicPtr::new(dummy), local: Cell::new(std::ptr::null()) },
+            bounds: Bounds {
+                push_limit: AtomicPtr::new(PUSH_ASKED),
+                pop_limit: AtomicPtr::new(POP_ASKED),
+                fenced: AtomicBool::new(false),
+                asked_fenced: AtomicBool::new(false),
+            },
+        }
+    }
+
+    /// The worker of this thread, null outside of a pool.
+    #[inline(always)]
+    pub fn local(&self) -> *const () {
+        self.own.local.get()
+    }
+
+    #[inline(always)]
+    pub(super) fn head(&self) -> *mut Slot {
+        // ORDERING: relaxed; the owner reads its own writes.
+        self.own.head.load(Ordering::Relaxed)
+    }
+
+    /// As read by a forcing thief.
+    pub(super) fn head_seen_by_thief(&self) -> *mut Slot {
+        // ORDERING(E4): acquire, with the release in `set_head`: slots below this head have been filled.
+        self.own.head.load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_head(&self, slot: *mut Slot) {
+        // ORDERING(E4): release, for a forcing thief. Free on x86; nothing else orders the slot before the head there.
+        self.own.head.store(slot, Ordering::Release);
+    }
+
+    #[inline(always)]
+    pub(super) fn push_limit(&self) -> *mut Slot {
+        self.bounds.push_limit.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub(super) fn pop_limit(&self) -> *mut Slot {
+        self.bounds.pop_limit.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_fenced(&self) -> bool {
+        self.bounds.fenced.load(Ordering::Relaxed)
+    }
+
+    /// Whether a thief's request has not been answered.
+    pub(super) fn is_asked(&self) -> bool {
+        if self.is_fenced() {
+            self.bounds.asked_fenced.load(Ordering::Relaxed)
+        } else {
+            self.push_limit() == PUSH_ASKED
+        }
+    }
+
+    /// A thief, or a thread about to sleep, asks. Writes only what is not yet so: the line is the owner's to read.
+    pub(super) fn ask(&self) {
+        if self.is_fenced() {
+            self.bounds.asked_fenced.store(true, Ordering::Relaxed);
+            return;
+        }
+        // ORDERING: relaxed; `barrier::heavy` of the caller orders it where it matters (E5, E6), and a request that is
+        // seen late is only answered late.
+        if self.bounds.push_limit.load(Ordering::Relaxed) != PUSH_ASKED {
+            self.bounds.push_limit.store(PUSH_ASKED, Ordering::Relaxed);
+        }
+        if self.bounds.pop_limit.load(Ordering::Relaxed) != POP_ASKED {
+            self.bounds.pop_limit.store(POP_ASKED, Ordering::Relaxed);
+        }
+    }
+
+    /// The owner has answered: pushes are fast again. Whatever it then reads about sleepers must be read behind a fence.
+    pub(super) fn clear_asked(&self, end: *mut Slot) {
+        if self.is_fenced() {
+            self.bounds.asked_fenced.store(false, Ordering::Relaxed);
+        } else {
+            self.bounds.push_limit.store(end, Ordering::Relaxed);
+        }
+    }
+
+    /// The owner may pop down to `split` again.
+    ///
+    /// INVARIANT(I3): after this and before it pops, the owner changes the word.
+    pub(super) fn set_pop_limit(&self, split: *mut Slot) {
+        if !self.is_fenced() {
+            self.bounds.pop_limit.store(split, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn enter(&self, local: *const (), base: *mut Slot, fenced: bool) {
+        self.bounds.fenced.store(fenced, Ordering::Relaxed);
+        self.bounds.asked_fenced.store(true, Ordering::Relaxed);
+        self.bounds.push_limit.store(PUSH_ASKED, Ordering::Relaxed);
+        self.bounds.pop_limit.store(POP_ASKED, Ordering::Relaxed);
+        self.own.head.store(base, Ordering::Relaxed);
+        self.own.local.set(local);
+    }
+
+    pub(super) fn leave(&self, dummy: *mut Slot) {
+        self.own.local.set(std::ptr::null());
+        self.own.head.store(dummy, Ordering::Relaxed);
+        self.bounds.push_limit.store(PUSH_ASKED, Ordering::Relaxed);
+        self.bounds.pop_limit.store(POP_ASKED, Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod place {
+    use super::{Hot, Slot};
+
+    /// What threads outside of any pool write to before they find out where they are. Never read.
+    static DUMMY: Slot = Slot::new();
+
+    pub fn dummy() -> *mut Slot {
+        std::ptr::from_ref(&DUMMY).cast_mut()
+    }
+
+    thread_local! {
+        static HOT: Hot = const { Hot::outside(std::ptr::from_ref(&DUMMY).cast_mut()) };
+    }
+
+    /// The calling thread's block.
+    // Not `inline(always)`: it would be merged into its callers before the call inside of it has become a constant one, and
+    // that call would then stay.
+    #[inline]
+    pub fn hot() -> &'static Hot {
+        // SAFETY: the block has no destructor and lives as long as the thread. Only this thread gets the reference from
+        // here, and `Hot` is neither `Send` nor `Sync`, so it cannot take it along; thieves reach it through
+        // `Stack::visit`, which the owner outwaits before it leaves.
+        HOT.with(|hot| unsafe { &*std::ptr::from_ref(hot) })
+    }
+}
+
+#[cfg(any(heist_loom, heist_shuttle))]
+mod place {
+    use super::{Hot, Slot};
+
+    #[cfg(heist_loom)]
+    use loom::thread_local;
+    #[cfg(heist_shuttle)]
+    use shuttle::thread_local;
+
+    thread_local! {
+        static HOT: *const Hot = Box::into_raw(Box::new(Hot::outside(Box::into_raw(Box::new(Slot::new())))));
+    }
+
+    pub fn dummy() -> *mut Slot {
+        Box::into_raw(Box::new(Slot::new()))
+    }
+
+    /// The calling thread's block.
+    pub fn hot() -> &'static Hot {
+        // SAFETY: leaked above, so it lives for ever; the checkers' runs are short.
+        HOT.with(|hot| unsafe { &**hot })
+    }
+}
+
+pub use place::dummy;
+pub use place::hot;

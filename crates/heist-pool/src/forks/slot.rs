@@ -1,0 +1,108 @@
+//! A slot of the fork stack: what to call, and where its frame lies.
+
+use super::State;
+use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+/// Runs the job whose frame is given and leaves the result there. It must not unwind.
+pub type Exec = unsafe fn(frame: *mut ());
+
+/// One pending half of a fork. `call` and `frame` are the owner's until the slot is claimed, then the thief's; `state` is the
+/// thief's from the claim to `done`, and the owner sets the wait bit in it. The memory is the pool's, never a stack's: a
+/// thief may still be inside its last access to `state` when the owner's wait has ended.
+///
+/// The fields are relaxed atomics, so that threads outside of any pool can share one dummy slot; the ordering comes from the
+/// thieves' word.
+#[derive(Debug)]
+#[repr(C, align(32))]
+pub struct Slot {
+    call: AtomicPtr<()>,
+    frame: AtomicPtr<()>,
+    state: AtomicU64,
+}
+
+impl Slot {
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(super) const fn new() -> Self {
+        Self {
+            call: AtomicPtr::new(std::ptr::null_mut()),
+            frame: AtomicPtr::new(std::ptr::null_mut()),
+            state: AtomicU64::new(0),
+        }
+    }
+
+    #[cfg(any(heist_loom, heist_shuttle))]
+    pub(super) fn new() -> Self {
+        Self {
+            call: AtomicPtr::new(std::ptr::null_mut()),
+            frame: AtomicPtr::new(std::ptr::null_mut()),
+            state: AtomicU64::new(0),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn fill(&self, call: Exec, frame: *mut ()) {
+        self.call.store(call as *mut (), Ordering::Relaxed);
+        self.frame.store(frame, Ordering::Relaxed);
+    }
+
+    /// What was filled in. Only for whoever has claimed the slot.
+    pub(super) fn job(&self) -> (Exec, *mut ()) {
+        let call = self.call.load(Ordering::Relaxed);
+        // SAFETY: `fill` stored an `Exec`; a claimed slot has been filled (I1, E1).
+        let call = unsafe { std::mem::transmute::<*mut (), Exec>(call) };
+        (call, self.frame.load(Ordering::Relaxed))
+    }
+
+    /// The state as it is now.
+    pub fn state(&self) -> State {
+        // ORDERING(E2): acquire, with the release in `finish`: who sees done sees result and panic in the frame.
+        State(self.state.load(Ordering::Acquire))
+    }
+
+    /// The thief signs the slot that it has claimed.
+    pub(super) fn sign(&self, thief: u16, floor: usize) {
+        // ORDERING(E3): release, so that who reads the thief's name here and then its word does not read an older word.
+        // A read-modify-write, so that an owner's wait bit is not lost.
+        self.state.fetch_or(State::taken_bits(thief, floor), Ordering::Release);
+    }
+
+    /// The owner announces that it will sleep. False if the job has ended: then it must not.
+    #[must_use]
+    pub fn announce_wait(&self) -> bool {
+        // ORDERING: acquire for the result if it is there already (E2).
+        // LIVENESS(W1): one word holds wait and done. Either we find done, or the thief's swap finds wait and wakes us.
+        !State(self.state.fetch_or(State::WAIT, Ordering::Acquire)).is_done()
+    }
+
+    /// The thief's last access. True if the owner has to be woken.
+    #[must_use]
+    pub(super) fn finish(&self) -> bool {
+        // ORDERING(E2): release hands over the frame. A swap learns of the waiter in the same step (W1).
+        State(self.state.swap(State::DONE, Ordering::AcqRel)).has_waiter()
+    }
+
+    /// The owner takes the slot back after `done`.
+    pub(super) fn clear(&self) {
+        // ORDERING: relaxed; the next thief gets it with the word (E1).
+        self.state.store(State::FREE.0, Ordering::Relaxed);
+    }
+}
+
+/// Slots without jobs. Large enough allocations come from the kernel page by page, as they are touched.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub(super) fn zeroed(n: usize) -> Box<[Slot]> {
+    let layout = std::alloc::Layout::array::<Slot>(n).expect("a few MiB");
+    // SAFETY: the layout is not of size 0.
+    let memory = unsafe { std::alloc::alloc_zeroed(layout) };
+    if memory.is_null() {
+        std::alloc::handle_alloc_error(layout);
+    }
+    let slots = std::ptr::slice_from_raw_parts_mut(memory.cast::<Slot>(), n);
+    // SAFETY: allocated for `n` slots, and zero is a valid value of all their fields (null, null, FREE).
+    unsafe { Box::from_raw(slots) }
+}
+
+#[cfg(any(heist_loom, heist_shuttle))]
+pub(super) fn zeroed(n: usize) -> Box<[Slot]> {
+    (0..n).map(|_| Slot::new()).collect()
+}

@@ -1,0 +1,519 @@
+//! The pool: what its threads share, how they come and go, and how work is announced.
+
+use crate::idle::{Give, Idle, Wake};
+use crate::job::{JobRef, Payload, StackJob, discard, halt_unwinding};
+use crate::queue::Queue;
+use crate::signal::Awaited;
+use crate::table::Table;
+use crate::worker::{Local, Worker};
+use heist_policy as policy;
+use heist_sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
+use heist_sync::{Arc, Condvar, Mutex, Parker, lock, thread};
+use std::io;
+
+/// Events that a thread's ring keeps.
+pub(crate) const RING_EVENTS: usize = 1 << 14;
+
+const OPEN: u8 = 0;
+/// The handle is gone; what was accepted still runs.
+const CLOSING: u8 = 1;
+/// Nothing is left to do; threads leave.
+const OVER: u8 = 2;
+
+type Handler<A> = Box<dyn Fn(A) + Send + Sync>;
+
+/// How a pool is made. All fields have a plain default.
+#[derive(Default)]
+pub struct Config {
+    /// How many indices: how many threads run at once.
+    pub parallelism: usize,
+    /// How many threads there may be, sleeping ones included; 0 for the default.
+    pub max_threads: usize,
+    /// Stack size of the threads; `None` for the system's default.
+    pub stack_size: Option<usize>,
+    /// Names threads by the index they start with.
+    pub thread_name: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
+    /// Called on each thread with the index it starts with.
+    pub start_handler: Option<Handler<usize>>,
+    /// Called on each thread when it leaves.
+    pub exit_handler: Option<Handler<usize>>,
+    /// Called with the payload of a detached job's panic.
+    pub panic_handler: Option<Handler<Payload>>,
+    /// Threads are started by somebody else; there are no spares.
+    pub foreign_threads: bool,
+}
+
+/// A thread that should be started.
+pub struct Seat {
+    pool: Arc<Pool>,
+    worker: Arc<Worker>,
+    index: u16,
+    is_searcher: bool,
+    has_run: bool,
+}
+
+/// See the module.
+pub struct Pool {
+    config: Config,
+    parallelism: AtomicUsize,
+    idle: Idle,
+    injector: Queue,
+    broadcasts: Box<[Queue]>,
+    /// Jobs of `spawn_fifo`; the tickets for them are in the other queues.
+    fifo: Queue,
+    table: Table,
+    phase: AtomicU8,
+    /// Threads with the loop at the bottom.
+    live: AtomicUsize,
+    /// Other threads that have joined in.
+    guests: AtomicUsize,
+    tracing: AtomicBool,
+    warned: AtomicBool,
+    start_refused: AtomicBool,
+    handles: Mutex<Vec<thread::JoinHandle<()>>>,
+    left: Mutex<()>,
+    all_left: Condvar,
+}
+
+impl Pool {
+    /// A pool without threads.
+    pub fn new(config: Config) -> Arc<Self> {
+        let n = config.parallelism;
+        Arc::new(Self {
+            parallelism: AtomicUsize::new(n),
+            idle: Idle::new(n),
+            injector: Queue::new(),
+            broadcasts: (0..n).map(|_| Queue::new()).collect(),
+            fifo: Queue::new(),
+            table: Table::new(),
+            phase: AtomicU8::new(OPEN),
+            live: AtomicUsize::new(0),
+            guests: AtomicUsize::new(0),
+            tracing: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
+            start_refused: AtomicBool::new(false),
+            handles: Mutex::new(Vec::new()),
+            left: Mutex::new(()),
+            all_left: Condvar::new(),
+            config,
+        })
+    }
+
+    /// How many indices there are.
+    #[inline]
+    pub fn parallelism(&self) -> usize {
+        self.parallelism.load(Ordering::Relaxed)
+    }
+
+    /// How the pool was made.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn idle(&self) -> &Idle {
+        &self.idle
+    }
+
+    pub(crate) fn injector(&self) -> &Queue {
+        &self.injector
+    }
+
+    pub(crate) fn broadcasts(&self, index: u16) -> &Queue {
+        &self.broadcasts[usize::from(index)]
+    }
+
+    /// Jobs that are run oldest first by whoever takes a ticket for one.
+    pub fn fifo(&self) -> &Queue {
+        &self.fifo
+    }
+
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    pub(crate) fn live(&self) -> usize {
+        self.live.load(Ordering::Relaxed) + self.guests.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        std::ptr::from_ref(self).addr() as u64
+    }
+
+    #[inline]
+    pub(crate) fn is_tracing(&self) -> bool {
+        self.tracing.load(Ordering::Relaxed)
+    }
+
+    // ---- work arrives ----
+
+    /// Queues a job for whoever is free.
+    pub fn inject(&self, job: JobRef) {
+        self.injector.push(job);
+        self.announce();
+    }
+
+    /// Queues a job that only the holder of `index` may run.
+    pub fn inject_for(&self, index: usize, job: JobRef) {
+        let index = index as u16;
+        self.broadcasts(index).push(job);
+        // ORDERING(E9): the job before the look at the desk; partner: `ask_and_look`.
+        fence(Ordering::SeqCst);
+        let mut desk = self.idle.open();
+        let wake = desk.wake_for(index, self.may_start());
+        self.carry_out(wake, desk);
+    }
+
+    /// Somebody made work that others can see.
+    pub(crate) fn announce(&self) {
+        // ORDERING(E9): the work before the look at the counters; partner: `ask_and_look`, which looks at the work after
+        // the counters say that a thread sleeps.
+        fence(Ordering::SeqCst);
+        self.announce_fenced();
+    }
+
+    /// As `announce`, behind a fence of the caller's.
+    pub fn announce_fenced(&self) {
+        if policy::on_new_work(self.idle.counters().view()) == policy::Wake::One {
+            self.wake_one();
+        }
+    }
+
+    /// Wakes a thread to search, unless one searches already.
+    #[cold]
+    pub(crate) fn wake_one(&self) {
+        let mut desk = self.idle.open();
+        if self.idle.counters().searching() > 0 {
+            return;
+        }
+        let wake = desk.wake(self.may_start(), |t| self.table.get(t.into()).map_or(0, Worker::home));
+        self.carry_out(wake, desk);
+    }
+
+    fn carry_out(&self, wake: Wake, mut desk: crate::idle::Open<'_>) {
+        match wake {
+            Wake::Nobody => {}
+            Wake::Give(give) => {
+                desk.count_search();
+                drop(desk);
+                self.tell(give);
+            }
+            Wake::Start(index) => {
+                desk.count_search();
+                drop(desk);
+                if let Err(error) = self.start_spare(index) {
+                    self.warn_start(&error);
+                    let mut desk = self.idle.open();
+                    let wake = desk.start_failed(index);
+                    drop(desk);
+                    match wake {
+                        Wake::Give(give) => self.tell(give),
+                        Wake::Nobody | Wake::Start(_) => {
+                            self.idle.end_search();
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn tell(&self, give: Give) {
+        let Give { thread, index } = give;
+        if let Some(worker) = self.table.get(thread.into()) {
+            worker.give(index);
+        }
+    }
+
+    /// An index is free and there is work: somebody gets it, for a broadcast that only its holder may run if there is one.
+    pub(crate) fn wake_visible(&self) {
+        for (index, queue) in self.broadcasts.iter().enumerate() {
+            if !queue.is_empty() {
+                let mut desk = self.idle.open();
+                let wake = desk.wake_for(index as u16, self.may_start());
+                self.carry_out(wake, desk);
+            }
+        }
+        self.announce();
+    }
+
+    pub(crate) fn guest_comes(&self) {
+        self.guests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn guest_goes(&self) {
+        self.guests.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// What a thread that is about to sleep can still find.
+    pub(crate) fn has_visible_work(&self) -> bool {
+        self.has_work_for_anyone() || self.broadcasts.iter().any(|queue| !queue.is_empty())
+    }
+
+    pub(crate) fn has_work_for_anyone(&self) -> bool {
+        !self.injector.is_empty() || self.table.iter().any(Worker::has_work)
+    }
+
+    // ---- threads come ----
+
+    fn may_start(&self) -> bool {
+        let most = match self.config.max_threads {
+            0 => self.parallelism() + DEFAULT_SPARES,
+            n => n,
+        };
+        !self.config.foreign_threads && self.live() < most && !self.start_refused.load(Ordering::Relaxed)
+    }
+
+    /// Takes a seat for a thread that will run with `index`.
+    pub fn seat(self: &Arc<Self>, index: usize) -> io::Result<Seat> {
+        let seat = self.take_seat(index as u16, false)?;
+        let mut desk = self.idle.open();
+        let got = desk.acquire(seat.worker.id(), Some(index as u16));
+        debug_assert_eq!(got, Some(index as u16));
+        Ok(seat)
+    }
+
+    fn take_seat(self: &Arc<Self>, index: u16, is_searcher: bool) -> io::Result<Seat> {
+        let worker = self.table.enrol().ok_or_else(|| io::Error::other("too many threads in one pool"))?;
+        self.live.fetch_add(1, Ordering::Relaxed);
+        Ok(Seat { pool: Arc::clone(self), worker, index, is_searcher, has_run: false })
+    }
+
+    fn start_spare(&self, index: u16) -> io::Result<()> {
+        // The pool is only ever made in an `Arc`; its threads hold one each, and so does whoever calls us.
+        let this = self.arc();
+        let seat = this.take_seat(index, true)?;
+        self.idle.open().started(seat.worker.id(), index);
+        self.start(seat)
+    }
+
+    fn arc(&self) -> Arc<Self> {
+        // SAFETY: made by `Arc::new` in `new`, and `self` is borrowed from one, so the count is above 0.
+        unsafe {
+            Arc::increment_strong_count(std::ptr::from_ref(self));
+            Arc::from_raw(std::ptr::from_ref(self))
+        }
+    }
+
+    /// Starts a thread of our own for a seat.
+    pub fn start(&self, seat: Seat) -> io::Result<()> {
+        let mut builder = thread::Builder::new();
+        if let Some(name) = seat.name() {
+            if name.contains('\0') {
+                let message = format!("thread_name gave {name:?}, and a thread's name cannot hold a NUL");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
+            builder = builder.name(name);
+        }
+        if let Some(size) = self.config.stack_size {
+            builder = builder.stack_size(size);
+        }
+        let handle = builder.spawn(move || seat.run())?;
+        let mut handles = lock(&self.handles);
+        handles.retain(|h| !h.is_finished());
+        handles.push(handle);
+        Ok(())
+    }
+
+    /// The pool goes on with the `n` indices whose threads could be started.
+    pub fn shrink_to(&self, n: usize) {
+        self.idle.open().drop_free_from(n);
+        self.parallelism.store(n, Ordering::Relaxed);
+    }
+
+    // ---- threads go ----
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.phase.load(Ordering::Acquire) != OPEN
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.phase.load(Ordering::Acquire) == OVER
+    }
+
+    /// No more work will come from outside. What was accepted still runs; then the threads leave. Never blocks.
+    pub fn close(&self) {
+        let _ = self.phase.compare_exchange(OPEN, CLOSING, Ordering::AcqRel, Ordering::Acquire);
+        self.leave_if_done();
+    }
+
+    /// If the pool is closing and every thread of it sleeps with nothing to do, they may all leave.
+    pub(crate) fn leave_if_done(&self) {
+        let desk = self.idle.open();
+        // A thread that is not parked looks for work once more before it parks, and comes here after.
+        if desk.parked().len() < self.live.load(Ordering::Relaxed) || self.has_visible_work() {
+            return;
+        }
+        self.phase.store(OVER, Ordering::Release);
+        let parked = desk.parked().to_vec();
+        drop(desk);
+        for id in parked {
+            if let Some(worker) = self.table.get(id.into()) {
+                worker.parker.unpark();
+            }
+        }
+    }
+
+    /// Waits until every thread has left, and joins those that the pool started. Not for a thread of the pool's own.
+    pub fn join_threads(&self) {
+        let mut guard = lock(&self.left);
+        while self.live.load(Ordering::Acquire) != 0 {
+            guard = self.all_left.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        drop(guard);
+        for handle in std::mem::take(&mut *lock(&self.handles)) {
+            // Jobs and handlers do not unwind out of a thread.
+            let _ = handle.join();
+        }
+    }
+
+    // ---- calls from anywhere ----
+
+    /// Runs `f` on a thread of this pool and waits for it.
+    pub fn install<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
+        match Local::current() {
+            Some(local) if Arc::ptr_eq(local.pool(), self) => f(),
+            Some(local) => {
+                let job = StackJob::new(f, Arc::clone(&local.worker().parker));
+                // SAFETY: we wait for its signal before it moves.
+                self.inject(unsafe { job.as_job_ref() });
+                local.wait(job.signal(), &());
+                job.into_result()
+            }
+            None => OUTSIDE.with(|parker| {
+                let job = StackJob::new(f, Arc::clone(parker));
+                // SAFETY: as above.
+                self.inject(unsafe { job.as_job_ref() });
+                wait_outside(job.signal(), parker);
+                job.into_result()
+            }),
+        }
+    }
+
+    /// A detached job has panicked.
+    pub fn deliver_panic(&self, payload: Payload) {
+        // Without a handler the panic hook has told already.
+        let result = match &self.config.panic_handler {
+            Some(handler) => halt_unwinding(|| handler(payload)),
+            None => Err(payload),
+        };
+        if let Err(payload) = result {
+            discard(payload);
+        }
+    }
+
+    // ---- words to the user ----
+
+    pub(crate) fn warn_no_spare(&self) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
+            eprintln!(
+                "heist: a wait runs other jobs, because this pool cannot start spare threads (spawn_handler, \
+                 build_scoped, or max_threads reached); a lock held across a wait may deadlock"
+            );
+        }
+    }
+
+    fn warn_start(&self, error: &io::Error) {
+        if !self.start_refused.swap(true, Ordering::Relaxed) {
+            eprintln!(
+                "heist: a spare thread could not be started ({error}); waits go on with the threads there are. \
+                 Raise the limit on threads (ulimit -u, pids.max) or lower max_threads"
+            );
+        }
+    }
+
+    // ---- tracing ----
+
+    /// Starts or stops recording events.
+    pub fn set_tracing(&self, on: bool) {
+        self.tracing.store(on, Ordering::Relaxed);
+    }
+}
+
+/// The most threads a pool can have.
+pub const MOST_THREADS: usize = crate::table::MOST;
+/// The most indices a pool can have: as many threads again may sleep in waits.
+pub const MOST_INDICES: usize = MOST_THREADS / 2;
+
+/// Threads beyond the parallelism that may exist if the user does not say.
+pub const DEFAULT_SPARES: usize = 256;
+
+thread_local! {
+    static OUTSIDE: Arc<Parker> = Arc::new(Parker::new());
+}
+
+/// The parker of a thread outside of all pools.
+pub fn outside_parker() -> Arc<Parker> {
+    OUTSIDE.with(Arc::clone)
+}
+
+/// Waits on a thread outside of all pools.
+pub fn wait_outside(target: &impl Awaited, parker: &Parker) {
+    // LIVENESS: announced first; who ends the wait then unparks us. A token from elsewhere only costs a turn.
+    while target.announce_wait() {
+        parker.park();
+    }
+}
+
+impl Seat {
+    /// The pool it belongs to.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// The index the thread starts with.
+    pub fn index(&self) -> usize {
+        self.index.into()
+    }
+
+    /// The name the thread should have.
+    pub fn name(&self) -> Option<String> {
+        self.pool.config.thread_name.as_ref().map(|name| name(self.index.into()))
+    }
+
+    /// The stack size it should have.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.pool.config.stack_size
+    }
+
+    /// The thread's whole life.
+    pub fn run(mut self) {
+        self.has_run = true;
+        let pool = Arc::clone(&self.pool);
+        let worker = Arc::clone(&self.worker);
+        let local = Local::new(Arc::clone(&pool), Arc::clone(&worker), false);
+        // SAFETY: `local` stays in this frame, and `leave` comes below, on this thread; nothing in between unwinds.
+        unsafe { local.enter() };
+        local.start_with(self.index, self.is_searcher);
+        if let Some(handler) = &pool.config.start_handler {
+            pool.call_handler(|| handler(self.index.into()));
+        }
+        local.run();
+        if let Some(handler) = &pool.config.exit_handler {
+            pool.call_handler(|| handler(self.index.into()));
+        }
+        local.leave();
+        drop(local);
+        // From here on `self` is only a seat to be given back.
+    }
+}
+
+impl Pool {
+    fn call_handler(&self, f: impl FnOnce()) {
+        if let Err(payload) = halt_unwinding(f) {
+            self.deliver_panic(payload);
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if !self.has_run {
+            self.pool.idle.open().unhold(self.index);
+        }
+        self.pool.table.vacate(Arc::clone(&self.worker));
+        let guard = lock(&self.pool.left);
+        if self.pool.live.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.pool.all_left.notify_all();
+        }
+        drop(guard);
+    }
+}

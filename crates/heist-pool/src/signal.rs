@@ -1,0 +1,73 @@
+//! A one-shot signal for everything that is waited for and is not a fork's slot: a scope, an install, a broadcast.
+//!
+//! The waiter frees the signal as soon as it sees it set, so the setter must not touch it after that: `set` takes a raw
+//! pointer, keeps the parker alive by itself, and its last access is the swap.
+
+use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::{Arc, Parker};
+
+const UNSET: u32 = 0;
+const AWAITED: u32 = 1;
+const SET: u32 = 2;
+
+/// Something that a thread can wait for.
+pub trait Awaited {
+    /// Whether the wait is over. Acquires what led to it.
+    fn is_over(&self) -> bool;
+    /// Says that the caller is about to sleep on its parker. False if the wait is over: then it must not.
+    #[must_use]
+    fn announce_wait(&self) -> bool;
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Signal {
+    state: AtomicU32,
+    parker: Arc<Parker>,
+}
+
+impl Signal {
+    /// An unset signal whose waiter sleeps on `parker`.
+    pub fn new(parker: Arc<Parker>) -> Self {
+        Self { state: AtomicU32::new(UNSET), parker }
+    }
+
+    /// Sets the signal and wakes its waiter.
+    ///
+    /// # Safety
+    /// `this` must be valid until the waiter can have seen the signal set; it may dangle right after.
+    pub unsafe fn set(this: *const Self) {
+        // SAFETY: valid, since nobody has set it before us.
+        let parker = Arc::clone(unsafe { &(*this).parker });
+        // SAFETY: as above; this is the last access.
+        let state = unsafe { &(*this).state };
+        // ORDERING: release, with the acquire in `is_over` and `announce_wait`: what the waiter waited for is visible.
+        // LIVENESS: the swap finds AWAITED or the waiter's announcement finds SET; one word, so not neither.
+        if state.swap(SET, Ordering::AcqRel) == AWAITED {
+            parker.unpark();
+        }
+    }
+}
+
+impl Awaited for Signal {
+    fn is_over(&self) -> bool {
+        self.state.load(Ordering::Acquire) == SET
+    }
+
+    fn announce_wait(&self) -> bool {
+        match self.state.compare_exchange(UNSET, AWAITED, Ordering::Acquire, Ordering::Acquire) {
+            Ok(_) | Err(AWAITED) => true,
+            Err(_) => false,
+        }
+    }
+}
+
+impl Awaited for crate::forks::Slot {
+    fn is_over(&self) -> bool {
+        self.state().is_done()
+    }
+
+    fn announce_wait(&self) -> bool {
+        crate::forks::Slot::announce_wait(self)
+    }
+}

@@ -1,0 +1,174 @@
+//! Where a thread looks for work, in the policy's order.
+
+use super::{Local, Worker};
+use crate::forks::{Claimed, Look};
+use crate::job::JobRef;
+use heist_policy::{self as policy, Ladder, Limits, Source, Sources};
+use heist_sync::thread;
+use heist_trace::Kind;
+use std::time::Instant;
+
+/// Something to run.
+#[must_use]
+pub enum Found<'a> {
+    /// A queued job.
+    Job(JobRef),
+    /// The other half of a fork of `victim`'s.
+    Fork {
+        /// The half.
+        job: Claimed<'a>,
+        /// Whose it is.
+        victim: &'a Worker,
+    },
+}
+
+/// How long a victim has left a request unanswered.
+struct Unanswered {
+    victim: usize,
+    since: Instant,
+}
+
+impl Local {
+    /// Everything but stealing: own queue, injector, broadcasts to the own index.
+    pub(super) fn find_near(&self) -> Option<JobRef> {
+        let turn = self.turn.get().wrapping_add(1);
+        self.turn.set(turn);
+        if let Some(job) = self.index.get().and_then(|i| self.pool.broadcasts(i).pop()) {
+            return Some(job);
+        }
+        let mut view = Sources {
+            injector: !self.pool.injector().is_empty(),
+            own_spawned: !self.worker.spawned.is_empty(),
+            steal: false,
+        };
+        loop {
+            match policy::next_source(turn, view) {
+                Source::Injector => {
+                    if let Some(job) = self.take_injected() {
+                        return Some(job);
+                    }
+                    view.injector = false;
+                }
+                Source::Own => {
+                    if let Some(job) = self.worker.spawned.pop() {
+                        return Some(job);
+                    }
+                    view.own_spawned = false;
+                }
+                Source::Steal | Source::Park => return None,
+            }
+        }
+    }
+
+    /// One job of a fair share of the injector; the rest of the share goes to the own queue, where others can steal it.
+    fn take_injected(&self) -> Option<JobRef> {
+        self.pool.injector().pop()
+    }
+
+    /// One round over all other threads, from a random one on.
+    pub(super) fn steal_round(&self) -> Option<Found<'_>> {
+        self.steal_round_noting(&mut None)
+    }
+
+    fn steal_round_noting(&self, unanswered: &mut Option<Unanswered>) -> Option<Found<'_>> {
+        let table = self.pool.table();
+        let n = table.len();
+        let start = self.random.borrow_mut().below(n);
+        for v in policy::victims(n, start, usize::from(self.worker.id)) {
+            let Some(victim) = table.get(v) else { continue };
+            if let Some(found) = self.steal_from(victim, unanswered) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    fn steal_from<'a>(
+        &'a self,
+        victim: &'a Worker,
+        unanswered: &mut Option<Unanswered>,
+    ) -> Option<Found<'a>> {
+        let v = usize::from(victim.id);
+        loop {
+            match victim.stack.steal() {
+                Look::Claimed(job) => {
+                    self.trace(Kind::Steal, u32::from(victim.id));
+                    return Some(Found::Fork { job, victim });
+                }
+                Look::Lost => continue,
+                Look::Asked => {
+                    match unanswered {
+                        Some(u) if u.victim == v => {
+                            if u.since.elapsed().as_nanos() >= u128::from(policy::tuning::FORCE_AFTER_NS) {
+                                *unanswered = None;
+                                if victim.stack.force() {
+                                    continue;
+                                }
+                            }
+                        }
+                        Some(_) => {}
+                        None => *unanswered = Some(Unanswered { victim: v, since: Instant::now() }),
+                    }
+                    break;
+                }
+                Look::Nothing => {
+                    if unanswered.as_ref().is_some_and(|u| u.victim == v) {
+                        *unanswered = None;
+                    }
+                    break;
+                }
+            }
+        }
+        let job = victim.spawned.steal()?;
+        self.trace(Kind::Steal, u32::from(victim.id));
+        Some(Found::Job(job))
+    }
+
+    /// Looks everywhere, for a while if this thread may search. `None` when it should sleep.
+    pub(super) fn search(&self) -> Option<Found<'_>> {
+        if let Some(job) = self.find_near() {
+            return Some(Found::Job(job));
+        }
+        if !self.searching.get() {
+            if !self.pool.idle().try_search(self.pool.parallelism()) {
+                return None;
+            }
+            self.searching.set(true);
+        }
+        let mut rounds = 0;
+        let mut unanswered = None;
+        let started = Instant::now();
+        loop {
+            if let Some(found) = self.steal_round_noting(&mut unanswered) {
+                return Some(found);
+            }
+            if let Some(job) = self.find_near() {
+                return Some(Found::Job(job));
+            }
+            if self.is_recalled() {
+                return None;
+            }
+            rounds += 1;
+            // An owner that has not answered yet has work for us: it is forced in a moment.
+            let spun_ns = if unanswered.is_some() { 0 } else { started.elapsed().as_nanos() as u64 };
+            match policy::step(rounds, spun_ns, Limits::DEFAULT) {
+                Ladder::Searching | Ladder::Sleepy => thread::yield_now(),
+                Ladder::Parked => return None,
+            }
+        }
+    }
+
+    /// A searcher has something to do: it stops searching, and if it was the last, another takes its place.
+    pub(super) fn end_search(&self) {
+        if self.searching.replace(false) {
+            let counters = self.pool.idle().end_search();
+            if policy::on_found_work(counters.view()) == policy::Wake::One {
+                self.pool.wake_one();
+            }
+        }
+    }
+
+    pub(super) fn is_recalled(&self) -> bool {
+        self.index.get().is_some_and(|i| self.pool.idle().is_recalled(i))
+    }
+}

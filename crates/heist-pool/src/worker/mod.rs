@@ -1,0 +1,216 @@
+//! A thread of the pool: what others may touch of it ([`Worker`]), what only it touches ([`Local`]), and its verbs.
+
+mod find;
+mod lend;
+mod park;
+mod run;
+mod wait;
+
+pub use find::Found;
+pub use wait::{Own, Spawned};
+
+use crate::forks::{Hot, Stack, hot};
+use crate::pool::Pool;
+use crate::queue::Queue;
+use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::rand::Random;
+use heist_sync::{Arc, Parker};
+use heist_trace::{Event, Kind, Ring};
+use std::cell::{Cell, RefCell};
+use std::sync::OnceLock;
+
+/// What others may touch.
+pub struct Worker {
+    id: u16,
+    pub(crate) stack: Stack,
+    pub(crate) spawned: Queue,
+    pub(crate) parker: Arc<Parker>,
+    /// One more than the index that was given to the thread while it slept; 0 if none.
+    given: AtomicU32,
+    /// One more than the index it had last.
+    home: AtomicU32,
+    /// The kernel's number for the thread, 0 while there is none.
+    tid: AtomicU32,
+    ring: OnceLock<Ring>,
+}
+
+impl Worker {
+    pub(crate) fn new(id: u16) -> Self {
+        Self {
+            id,
+            stack: Stack::new(),
+            spawned: Queue::new(),
+            parker: Arc::new(Parker::new()),
+            given: AtomicU32::new(0),
+            home: AtomicU32::new(0),
+            tid: AtomicU32::new(0),
+            ring: OnceLock::new(),
+        }
+    }
+
+    /// Its number among the pool's threads. Not the index: see there.
+    pub fn id(&self) -> u16 {
+        self.id
+    }
+
+    /// Where its thread sleeps.
+    pub fn parker(&self) -> &Arc<Parker> {
+        &self.parker
+    }
+
+    pub(crate) fn tid(&self) -> u32 {
+        self.tid.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn home(&self) -> u16 {
+        self.home.load(Ordering::Relaxed).saturating_sub(1) as u16
+    }
+
+    /// Tells a sleeping thread which index it now has, and wakes it.
+    pub(crate) fn give(&self, index: u16) {
+        // ORDERING: release with the acquire in `take_given`: the desk's state. The parker would do, but a thread that
+        // has not slept yet looks without it.
+        self.given.store(u32::from(index) + 1, Ordering::Release);
+        self.parker.unpark();
+    }
+
+    fn take_given(&self) -> Option<u16> {
+        if self.given.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        match self.given.swap(0, Ordering::Acquire) {
+            0 => None,
+            n => Some((n - 1) as u16),
+        }
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        self.stack.has_jobs() || !self.spawned.is_empty()
+    }
+
+    pub(crate) fn ring(&self) -> Option<&Ring> {
+        self.ring.get()
+    }
+}
+
+/// What only the thread itself touches. It lives on the thread's own stack for as long as the thread belongs to the pool.
+pub struct Local {
+    pool: Arc<Pool>,
+    worker: Arc<Worker>,
+    hot: &'static Hot,
+    /// The index it runs with.
+    index: Cell<Option<u16>>,
+    searching: Cell<bool>,
+    turn: Cell<u32>,
+    random: RefCell<Random>,
+    /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
+    is_guest: bool,
+}
+
+impl Local {
+    /// Enrols the calling thread.
+    ///
+    /// # Safety
+    /// The result must not move after `enter` and must be left on the same thread by `leave`.
+    pub(crate) fn new(pool: Arc<Pool>, worker: Arc<Worker>, is_guest: bool) -> Self {
+        let seed = pool.seed() ^ (u64::from(worker.id) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        worker.tid.store(crate::kernel::tid(), Ordering::Relaxed);
+        Self {
+            pool,
+            worker,
+            hot: hot(),
+            index: Cell::new(None),
+            searching: Cell::new(false),
+            turn: Cell::new(0),
+            random: RefCell::new(Random::new(seed)),
+            is_guest,
+        }
+    }
+
+    /// # Safety
+    /// `self` must stay where it is until `leave`, which must come on this thread before it ends.
+    pub(crate) unsafe fn enter(&self) {
+        let me = std::ptr::from_ref(self).cast();
+        // SAFETY: the entry came from the table, so nobody else owns its stack; the rest is the caller's promise.
+        unsafe { self.worker.stack.enter(self.hot, me, !heist_sync::barrier::is_asymmetric()) };
+    }
+
+    pub(crate) fn leave(&self) {
+        debug_assert!(self.worker.spawned.is_empty());
+        self.worker.stack.leave(self.hot);
+        self.worker.tid.store(0, Ordering::Relaxed);
+    }
+
+    /// The calling thread's, if it belongs to a pool.
+    #[inline]
+    pub fn current() -> Option<&'static Self> {
+        Self::of(hot())
+    }
+
+    /// As [`current`](Self::current), from the hot block.
+    #[inline]
+    pub fn of(hot: &Hot) -> Option<&'static Self> {
+        let local = hot.local().cast::<Self>();
+        // SAFETY: set by `enter` and cleared by `leave`; in between `Local` stays. The reference does not leave the thread
+        // (`Local` is not `Sync`), and callers do not keep it beyond the call that needs it.
+        (!local.is_null()).then(|| unsafe { &*local })
+    }
+
+    /// The pool it belongs to.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// The part that others may touch.
+    pub fn worker(&self) -> &Arc<Worker> {
+        &self.worker
+    }
+
+    /// The thread's hot block.
+    pub fn hot(&self) -> &'static Hot {
+        self.hot
+    }
+
+    /// The index it runs with.
+    pub fn index(&self) -> Option<usize> {
+        self.index.get().map(usize::from)
+    }
+
+    /// Whether a job waits in its own queues.
+    pub fn has_own_work(&self) -> bool {
+        self.worker.has_work()
+    }
+
+    /// The first index of a thread that has just come. `is_searcher`: it was started to look for work, and is counted so.
+    pub(crate) fn start_with(&self, index: u16, is_searcher: bool) {
+        self.set_index(Some(index));
+        self.searching.set(is_searcher);
+    }
+
+    fn set_index(&self, index: Option<u16>) {
+        if let Some(index) = index {
+            self.worker.home.store(u32::from(index) + 1, Ordering::Relaxed);
+        }
+        self.index.set(index);
+    }
+
+    /// Records an event. One predictable branch when nobody records.
+    #[inline]
+    pub(crate) fn trace(&self, kind: Kind, arg: u32) {
+        if self.pool.is_tracing() {
+            self.record(kind, arg);
+        }
+    }
+
+    #[cold]
+    fn record(&self, kind: Kind, arg: u32) {
+        let ring = self.worker.ring.get_or_init(|| Ring::new(crate::pool::RING_EVENTS));
+        ring.record(Event {
+            at_ns: heist_trace::now_ns(),
+            kind,
+            thread: self.worker.id,
+            worker: self.index.get(),
+            arg,
+        });
+    }
+}

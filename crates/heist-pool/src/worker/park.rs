@@ -1,0 +1,110 @@
+//! Going to sleep: announce, ask everybody, fence, look again, sleep.
+
+use super::Local;
+use heist_sync::atomic::{Ordering, fence};
+use heist_sync::barrier;
+use heist_trace::Kind;
+use std::time::Duration;
+
+/// How long a thread beyond the parallelism is kept without work.
+const SPARE_KEPT_NS: u64 = 10_000_000_000;
+
+#[must_use]
+pub(super) enum Slept {
+    /// There may be work; the thread has an index.
+    Resumed,
+    /// The thread is not needed any more.
+    Leave,
+}
+
+impl Local {
+    /// Gives the index up and sleeps until somebody gives one.
+    pub(super) fn sleep(&self) -> Slept {
+        // S1: from here on an announcement of work finds a free index and no searcher, and wakes a sleeper: us.
+        let was_searching = self.searching.replace(false);
+        let mut desk = self.pool.idle().open();
+        let gift = self.index.get().and_then(|i| {
+            let gift = desk.release(self.worker.id, i);
+            desk.mark(i);
+            gift
+        });
+        self.index.set(None);
+        desk.park(self.worker.id);
+        let alone = desk.parked().len() == self.pool.live();
+        let surplus = self.pool.live() > self.pool.parallelism();
+        drop(desk);
+        if was_searching {
+            self.pool.idle().end_search();
+        }
+        if let Some(gift) = gift {
+            self.pool.tell(gift);
+        }
+        // S2: whoever is running is asked to look for sleepers at its next push.
+        if self.pool.ask_and_look(&self.worker, alone) {
+            // S3: something came before the request. Take an index and look for it, unless somebody has just given one.
+            let mut desk = self.pool.idle().open();
+            let free = self.pool.index_for_visible_work(&desk);
+            if free.is_some() && desk.unpark(self.worker.id) {
+                let index = desk.acquire(self.worker.id, free);
+                desk.count_search();
+                drop(desk);
+                self.searching.set(true);
+                self.set_index(index);
+                return Slept::Resumed;
+            }
+        }
+        if self.pool.is_closing() {
+            self.pool.leave_if_done();
+        }
+        self.trace(Kind::Park, 0);
+        loop {
+            if let Some(index) = self.worker.take_given() {
+                self.searching.set(true);
+                self.set_index(Some(index));
+                self.trace(Kind::Wake, u32::from(self.worker.id));
+                return Slept::Resumed;
+            }
+            if self.pool.is_over() {
+                return Slept::Leave;
+            }
+            // LIVENESS(S4): whoever gives an index, or ends the pool, unparks us after it has written so.
+            if !surplus {
+                self.worker.parker.park();
+            } else if !self.worker.parker.park_timeout(Duration::from_nanos(SPARE_KEPT_NS))
+                && self.pool.live() > self.pool.parallelism()
+                && self.pool.idle().open().unpark(self.worker.id)
+            {
+                return Slept::Leave;
+            }
+        }
+    }
+}
+
+impl crate::pool::Pool {
+    /// A free index that some visible work can be done with.
+    fn index_for_visible_work(&self, desk: &crate::idle::Desk) -> Option<u16> {
+        let broadcast = |&i: &u16| !self.broadcasts(i).is_empty();
+        match desk.free_indices().iter().copied().find(broadcast) {
+            Some(index) => Some(index),
+            None if self.has_work_for_anyone() => desk.free_indices().last().copied(),
+            None => None,
+        }
+    }
+
+    /// Asks every thread to look for sleepers at its next push, and looks whether there is work already. `alone`: all
+    /// threads sleep, so there is nobody to ask.
+    pub(crate) fn ask_and_look(&self, me: &super::Worker, alone: bool) -> bool {
+        if alone {
+            // ORDERING(E9): our announcement before our look; partner: who injects a job fences before it reads the
+            // counters.
+            fence(Ordering::SeqCst);
+        } else {
+            for other in self.table().iter().filter(|w| w.id() != me.id()) {
+                other.stack.arm();
+            }
+            // ORDERING(E6, E9): as above, and our requests before our look at the heads; partner: `is_slow_push`.
+            barrier::heavy();
+        }
+        self.has_visible_work()
+    }
+}

@@ -1,0 +1,156 @@
+//! Waiting: run what the wait itself needs, spin a little, then lend the index and sleep. Never a stranger's job.
+
+use super::{Found, Local};
+use crate::forks::{Look, Popped, Pushed, Slot};
+use crate::job::JobRef;
+use crate::signal::Awaited;
+use heist_policy::{self as policy, WaitStep, WaitView};
+use heist_sync::thread;
+use std::time::Instant;
+
+/// What a waiter may run.
+pub trait Own {
+    /// Runs one job that the wait needs. False if there is none now.
+    fn run_one(&self, local: &Local) -> bool;
+}
+
+/// Nothing: the wait is for another pool or the outside.
+impl Own for () {
+    fn run_one(&self, _: &Local) -> bool {
+        false
+    }
+}
+
+/// The other half of a fork, which a thief has: what the thief has forked for it is taken back.
+struct StolenHalf<'a>(&'a Slot);
+
+impl Own for StolenHalf<'_> {
+    fn run_one(&self, local: &Local) -> bool {
+        let Some((thief, floor)) = self.0.state().thief() else { return false };
+        let Some(victim) = local.pool.table().get(thief.into()) else { return false };
+        match victim.stack.steal_back(floor, || !self.0.state().is_done()) {
+            Look::Claimed(job) => {
+                local.trace(heist_trace::Kind::Steal, u32::from(thief));
+                local.run_found(Found::Fork { job, victim });
+                true
+            }
+            Look::Lost | Look::Asked | Look::Nothing => false,
+        }
+    }
+}
+
+/// The jobs of one owner (a scope) that this thread spawned since the owner began, at `since` in its queue.
+pub struct Spawned {
+    /// Whose.
+    pub owner: *const (),
+    /// The queue's position when it began.
+    pub since: u64,
+}
+
+impl Own for Spawned {
+    fn run_one(&self, local: &Local) -> bool {
+        while let Some(job) = local.worker.spawned.pop_above(self.since) {
+            if job.owner() == self.owner {
+                local.run_found(Found::Job(job));
+                return true;
+            }
+            // A stranger on top of ours: set aside, where anybody can take it.
+            local.pool.inject(job);
+        }
+        false
+    }
+}
+
+impl Local {
+    /// Waits until `target` is over. Runs only `own` meanwhile.
+    pub fn wait(&self, target: &impl Awaited, own: &impl Own) {
+        let mut idle_since: Option<Instant> = None;
+        loop {
+            if target.is_over() {
+                return;
+            }
+            if own.run_one(self) {
+                idle_since = None;
+                continue;
+            }
+            let spun_ns = idle_since.get_or_insert_with(Instant::now).elapsed().as_nanos() as u64;
+            match policy::wait_step(WaitView { own_work: false, spun_ns, can_lend: true }) {
+                WaitStep::RunOwn | WaitStep::Spin => thread::yield_now(),
+                WaitStep::Lend | WaitStep::Block => {
+                    if target.announce_wait() {
+                        self.sleep_until(target);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for the half in `slot`, which was popped and turned out to be stolen, and frees the slot.
+    #[cold]
+    pub fn wait_stolen(&self, slot: *mut Slot) {
+        self.worker.stack.stand_above(self.hot, slot);
+        // SAFETY: a slot of the own stack.
+        let target = unsafe { &*slot };
+        self.wait(target, &StolenHalf(target));
+        self.worker.stack.reset(self.hot, slot);
+    }
+
+    /// Puts a job into the own queue and tells whoever sleeps.
+    pub fn spawn(&self, job: JobRef) {
+        self.worker.spawned.push(job);
+        self.pool.announce();
+    }
+
+    /// The mark for [`Spawned::since`].
+    pub fn spawned_position(&self) -> u64 {
+        self.worker.spawned.position()
+    }
+
+    /// Runs one job from anywhere, a stranger's too. False if there is none.
+    pub fn yield_now(&self) -> bool {
+        if self.yield_local() {
+            return true;
+        }
+        if let Some(found) = self.steal_round() {
+            self.run_found(found);
+            return true;
+        }
+        false
+    }
+
+    /// Runs one job of the thread's own queues. False if there is none.
+    pub fn yield_local(&self) -> bool {
+        self.worker.stack.share_all(self.hot);
+        if let Look::Claimed(job) = self.worker.stack.steal() {
+            self.run_found(Found::Fork { job, victim: &self.worker });
+            return true;
+        }
+        match self.find_near() {
+            Some(job) => {
+                self.run_found(Found::Job(job));
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Local {
+    /// Goes on with a push that met its bound, and tells whoever sleeps if something was shared.
+    pub fn push_slow(&self, slot: *mut Slot) -> Pushed {
+        let pushed = self.worker.stack.push_slow(self.hot, slot);
+        if pushed == Pushed::Shared {
+            self.pool.announce_fenced();
+        }
+        pushed
+    }
+
+    /// Goes on with a pop that met its bound, and tells whoever sleeps if something was shared.
+    pub fn pop_slow(&self, slot: *mut Slot) -> Popped {
+        let popped = self.worker.stack.pop_slow(self.hot, slot);
+        if popped == Popped::MineAndShared {
+            self.pool.announce_fenced();
+        }
+        popped
+    }
+}

@@ -1,0 +1,40 @@
+use super::{Checksum, MAGIC, VERSION};
+use crate::Trace;
+use std::io::{self, BufWriter, Write};
+
+pub(crate) fn write(trace: &Trace, w: impl Write) -> io::Result<()> {
+    let mut out = Summed { w: BufWriter::new(w), sum: Checksum::new() };
+    out.put(&MAGIC)?;
+    out.put(&VERSION.to_le_bytes())?;
+    // Thread numbers are 16 bits, so their count fits.
+    out.put(&(trace.threads().count() as u32).to_le_bytes())?;
+    for (number, name) in trace.threads() {
+        let length = u32::try_from(name.len()).map_err(|_| {
+            io::Error::new(io::ErrorKind::InvalidInput, "a thread's name is longer than 4 GiB")
+        })?;
+        out.put(&number.to_le_bytes())?;
+        out.put(&length.to_le_bytes())?;
+        out.put(name.as_bytes())?;
+    }
+    out.put(&trace.lost().to_le_bytes())?;
+    out.put(&(trace.events().len() as u64).to_le_bytes())?;
+    for event in trace.events() {
+        let [first, second] = event.pack();
+        out.put(&first.to_le_bytes())?;
+        out.put(&second.to_le_bytes())?;
+    }
+    out.w.write_all(&out.sum.0.to_le_bytes())?;
+    out.w.flush()
+}
+
+struct Summed<W> {
+    w: W,
+    sum: Checksum,
+}
+
+impl<W: Write> Summed<W> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sum.add(bytes);
+        self.w.write_all(bytes)
+    }
+}
