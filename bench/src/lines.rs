@@ -8,9 +8,14 @@ use std::time::Instant;
 use clap::ValueEnum;
 
 use crate::args::Args;
+use crate::machine::Watch;
 use crate::race::Plan;
 use crate::report::{Report, Table};
 use crate::{cold, deque, fib, idle, loops, nested, spawn, tree};
+
+/// Above this share of a core in the hands of others, best times on all cores are too high.
+const BUSY: f64 = 0.1;
+const BUSY_WARNING: &str = ": too many to judge by, repeat this line on a quiet machine";
 
 /// One workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -78,10 +83,18 @@ pub fn run(args: &Args) -> ExitCode {
     let start = Instant::now();
     for line in Line::value_variants() {
         if args.only.is_empty() || args.only.contains(line) {
-            for table in line.run(&mut plan) {
+            let watch = Watch::start();
+            let tables = line.run(&mut plan);
+            let others = watch.cores_used_by_others();
+            for mut table in tables {
+                table.cores_used_by_others = others;
                 table.print();
                 report.tables.push(table);
             }
+            println!(
+                "  meanwhile others used {others:.2} cores{}",
+                if others > BUSY { BUSY_WARNING } else { "" }
+            );
         }
     }
     let all_met = report.print_verdict();

@@ -12,6 +12,7 @@ mod fib;
 mod idle;
 mod lines;
 mod loops;
+mod machine;
 mod nested;
 mod peers;
 mod process;

@@ -21,6 +21,8 @@ pub struct Table {
     /// Which figure the bars are about.
     pub judged_by: Judged,
     pub rows: Vec<Row>,
+    /// On average while the line ran.
+    pub cores_used_by_others: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -100,7 +102,18 @@ impl Table {
                 bars: Vec::new(),
             })
             .collect();
-        Table { line, title: title.into(), unit, judged_by, rows }
+        Table::with_rows(line, title, unit, judged_by, rows)
+    }
+
+    /// A table of figures that come from elsewhere than a race.
+    pub fn with_rows(
+        line: &'static str,
+        title: impl Into<String>,
+        unit: &'static str,
+        judged_by: Judged,
+        rows: Vec<Row>,
+    ) -> Table {
+        Table { line, title: title.into(), unit, judged_by, rows, cores_used_by_others: 0.0 }
     }
 
     /// The judged figure of a row.

@@ -21,6 +21,8 @@ no_fence              loom_deque::force_against_pops_fenced
 read_before_claim     loom_deque::push_share_pop_push_against_a_thief
 relaxed_publish       loom_deque::push_share_pop_push_against_a_thief
 relaxed_head          loom_deque::force_against_pushes
+relaxed_take_back     loom_deque::force_after_the_owner_took_items_back
+relaxed_expose        loom_deque::a_force_on_behalf_of_another_thief
 relaxed_done          loom_deque::a_slot_is_reused_only_after_it_was_read
 reuse_unread          loom_deque::a_slot_is_reused_only_after_it_was_read
 restore_keeps_word    loom_deque::force_against_pops_with_the_asymmetric_barrier

@@ -58,13 +58,8 @@ fn rows(spent: &[(Pooled, Spent)], figure: impl Fn(&Spent) -> f64) -> Vec<Row> {
 }
 
 fn cpu(spent: &[(Pooled, Spent)]) -> Table {
-    let mut table = Table {
-        line: "idle",
-        title: format!("CPU time of the process in {} s, pool of {WORKERS} workers", WATCH.as_secs()),
-        unit: "us",
-        judged_by: Judged::Best,
-        rows: rows(spent, |spent| spent.cpu_us),
-    };
+    let title = format!("CPU time of the process in {} s, pool of {WORKERS} workers", WATCH.as_secs());
+    let mut table = Table::with_rows("idle", title, "us", Judged::Best, rows(spent, |spent| spent.cpu_us));
     #[cfg(feature = "heist")]
     {
         let measured = table.figure("heist");
@@ -74,13 +69,9 @@ fn cpu(spent: &[(Pooled, Spent)]) -> Table {
 }
 
 fn wake_ups(spent: &[(Pooled, Spent)]) -> Table {
-    let mut table = Table {
-        line: "idle",
-        title: format!("wake-ups of all threads but the main one in {} s", WATCH.as_secs()),
-        unit: "voluntary switches",
-        judged_by: Judged::Best,
-        rows: rows(spent, |spent| spent.wake_ups as f64),
-    };
+    let title = format!("wake-ups of all threads but the main one in {} s", WATCH.as_secs());
+    let rows = rows(spent, |spent| spent.wake_ups as f64);
+    let mut table = Table::with_rows("idle", title, "voluntary switches", Judged::Best, rows);
     #[cfg(feature = "heist")]
     {
         let measured = table.figure("heist");

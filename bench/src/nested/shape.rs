@@ -32,9 +32,9 @@ pub const SHAPES: &[Shape] = &[
         steps: |row, item| (row + item) % 100 + 1,
     },
     Shape {
-        title: "256 rows, row r has r^2 / 64 items",
+        title: "256 rows, row r has r^2 / 16 items",
         rows: 256,
-        len: |row| row * row / 64,
+        len: |row| row * row / 16,
         steps: |_, _| 20,
     },
 ];

@@ -31,7 +31,7 @@ pub fn table() -> Table {
         row.bars.push(Bar { measured, what, sense: Sense::Reported, limit: f64::NAN });
     });
     let title = format!("peak threads of a pool of {WORKERS} in nested loops");
-    Table { line: "nested", title, unit: "threads", judged_by: Judged::Best, rows }
+    Table::with_rows("nested", title, "threads", Judged::Best, rows)
 }
 
 fn row(backend: Pooled) -> Row {

@@ -30,7 +30,7 @@ impl<T: Send> Owner<T> {
                 self.grow(head);
             } else {
                 assert!(
-                    head < bound && self.len() < CAPACITY_MAX || head >= bound,
+                    head >= bound || self.len() < CAPACITY_MAX,
                     "a deque holds at most {CAPACITY_MAX} items"
                 );
                 // LIVENESS(L4): only a thief that has claimed an item and not yet read it is in the way, and it has been so

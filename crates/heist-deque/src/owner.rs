@@ -234,7 +234,7 @@ impl<T: Send> Owner<T> {
         }
         // ORDERING(E5): acquire, with the release of the thief that poisoned this limit: if its poison is wiped out here,
         // its request is seen below. Hence a swap and not a store.
-        self.shared.limits.push.swap(self.room.get(), Ordering::AcqRel);
+        self.shared.limits.push.swap(self.room.get(), Ordering::Acquire);
         // SAFETY: `make_room` has left a free slot at the head (I3).
         unsafe { self.slot(head).write(item) };
         self.set_head(head + 1);
@@ -254,9 +254,7 @@ impl<T: Send> Owner<T> {
             self.set_head(newest + 1);
             return None;
         }
-        // ORDERING(E4): the owner's half of Dekker's pattern once more, for the mode without an asymmetric barrier: the
-        // lowered head before the look at the word.
-        planted::pop_fence();
+        let mut fenced = false;
         loop {
             let w = thieves.word(Ordering::Relaxed);
             let split = w.full_tail(newest + 1) + u64::from(w.len());
@@ -270,10 +268,16 @@ impl<T: Send> Owner<T> {
                 // head and leaves the newest item alone. No fence is needed, because a force can begin only after this.
                 if planted::LAST_WITHOUT_CAS && w.len() == 1 {
                     thieves.set(w.take_back(n));
-                } else if !thieves.try_set(w, w.take_back(n), Ordering::Release) {
+                } else if !thieves.try_set(w, w.take_back(n), planted::TAKE_BACK) {
                     continue;
                 }
                 self.rest_at(split - u64::from(n));
+            } else if !fenced {
+                // ORDERING(E4): the owner's half of Dekker's pattern once more, and the only one in the mode without an
+                // asymmetric barrier: the lowered head before the look at the word, which is therefore looked at again.
+                planted::pop_fence();
+                fenced = true;
+                continue;
             } else if w.is_forcing() && !thieves.try_set(w, w.cancel(), Ordering::Relaxed) {
                 continue;
             } else if self.is_asked() && newest > split {
@@ -334,10 +338,11 @@ impl<T: Send> Owner<T> {
         if self.rest.get() != FENCED_POP {
             self.rest.set(split);
         }
-        // ORDERING(E5): the push limit first, so that a thief whose poison of the pop limit survives poisons the push limit
-        // after this. The swap of the pop limit acquires from the thief whose poison it wipes out: if that one was forcing,
-        // the word is seen in that state below. Poisons are swaps too, so that one thief's does not hide another's.
-        self.shared.limits.push.swap(self.room.get(), Ordering::AcqRel);
+        // ORDERING(E5): the push limit first and the release with the pop limit, so that a thief whose poison of the pop limit
+        // survives poisons the push limit after this. Both acquire from the thief whose poison they wipe out: if the push
+        // limit's is gone so is the pop limit's, and if that thief was forcing, the word is seen in that state below. Poisons
+        // of the pop limit are swaps too, so that one thief's does not hide another's.
+        self.shared.limits.push.swap(self.room.get(), Ordering::Acquire);
         self.shared.limits.pop.swap(self.rest.get(), Ordering::AcqRel);
     }
 

@@ -14,6 +14,12 @@ pub(crate) const PUBLISH: Ordering = ordering(cfg!(heist_planted = "relaxed_publ
 /// `relaxed_head`: a forcing thief may publish items whose contents it has not seen (E3).
 pub(crate) const HEAD_STORE: Ordering = ordering(cfg!(heist_planted = "relaxed_head"), Ordering::Release);
 
+/// `relaxed_take_back`: a force that begins after the owner took items back may read the head from before (E6).
+pub(crate) const TAKE_BACK: Ordering = ordering(cfg!(heist_planted = "relaxed_take_back"), Ordering::Release);
+
+/// `relaxed_expose`: a forcing thief shares items without passing on what it has seen of their contents (E1).
+pub(crate) const EXPOSE: Ordering = ordering(cfg!(heist_planted = "relaxed_expose"), Ordering::Release);
+
 /// `relaxed_done`: the owner may overwrite a slot while a thief still reads it (E2).
 pub(crate) const DONE_STORE: Ordering = ordering(cfg!(heist_planted = "relaxed_done"), Ordering::Release);
 

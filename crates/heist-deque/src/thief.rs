@@ -161,8 +161,8 @@ impl<T: Send> Thief<T> {
         let head = self.shared.head.load(Ordering::Acquire);
         let n = Word::distance(head, forcing.tail());
         // INVARIANT(I5): succeeds only if the owner has neither popped past its fast path nor restored its limit since.
-        // ORDERING(E1): release, so that a claim sees what we have seen of the slots.
-        if n > 0 && thieves.try_set(forcing, forcing.expose(n as u32), Ordering::AcqRel) {
+        // ORDERING(E1): release, so that a claim sees what we have seen of the slots. Nothing is read on the strength of it.
+        if n > 0 && thieves.try_set(forcing, forcing.expose(n as u32), planted::EXPOSE) {
             return true;
         }
         thieves.keep(WITHDRAW_MASK);

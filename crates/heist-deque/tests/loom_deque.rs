@@ -136,7 +136,7 @@ fn push_share_pop_push_against_a_thief() {
 /// Bug hunted: two thieves with one item, and an owner that takes back half meanwhile.
 #[test]
 fn two_thieves_and_an_owner_that_takes_back() {
-    check(2, |way| {
+    check(3, |way| {
         let (owner, thief) = way.deque(4, false);
         push(&owner, 0..3);
         owner.share_all();
@@ -158,7 +158,7 @@ fn a_request_is_answered_by_pops() {
 /// thief that asked finds something shared (`restore_after_word`).
 #[test]
 fn a_request_survives_the_answer_to_another() {
-    check(2, |way| {
+    check(3, |way| {
         let (owner, thief) = way.deque(4, false);
         push(&owner, 0..1);
         let (asker, tries) = (thief.clone(), steal(&thief, 2));
@@ -218,6 +218,20 @@ fn force_against_an_answer_to_an_earlier_request() {
     });
 }
 
+/// Bug hunted: a force that begins after the owner took items back and reads the head from before (`relaxed_take_back`).
+/// Fenced, because otherwise loom's full fence in every pop covers it.
+#[test]
+fn force_after_the_owner_took_items_back() {
+    check(2, |way| {
+        let (owner, thief) = way.deque(4, true);
+        push(&owner, 0..3);
+        owner.share_all();
+        let (once, again) = (steal(&thief, 1), force(&thief, 2));
+        let theft: Theft = Box::new(|| [once(), again()].concat());
+        settle(way.race(owner, |o| pop(o, 1), [theft]), 3);
+    });
+}
+
 /// Bug hunted: a forcing thief that shares items whose contents it has not seen (`relaxed_head`).
 #[test]
 fn force_against_pushes() {
@@ -228,6 +242,19 @@ fn force_against_pushes() {
             pop(o, 1)
         };
         settle(way.race(owner, work, [force(&thief, 2)]), 2);
+    });
+}
+
+/// Bug hunted: items that one thief has forced open and another takes without their contents (`relaxed_expose`).
+#[test]
+fn a_force_on_behalf_of_another_thief() {
+    check(2, |way| {
+        let (owner, thief) = way.deque(2, false);
+        let work = |o: &Owner<u32>| {
+            o.push(0);
+            Vec::new()
+        };
+        settle(way.race(owner, work, [force(&thief, 0), steal(&thief, 1)]), 1);
     });
 }
 
@@ -285,7 +312,7 @@ fn growth_against_a_thief() {
 /// the owner would wait for it in the new one and grow for nothing.
 #[test]
 fn growth_against_a_force() {
-    check(2, |way| {
+    check(3, |way| {
         let (owner, thief) = way.deque(2, false);
         push(&owner, 0..2);
         let work = |o: &Owner<u32>| {
@@ -305,7 +332,7 @@ fn growth_against_a_force() {
 /// Bug hunted: a deque that is stolen into while it is stolen from (tokio #2387): A takes half of B's while C takes from A.
 #[test]
 fn half_of_b_into_a_while_c_steals_from_a() {
-    check(2, |way| {
+    check(3, |way| {
         let (b, from_b) = way.deque(4, false);
         let (a, from_a) = way.deque(2, false);
         push(&b, 0..3);

@@ -121,16 +121,24 @@ fn first_principles_overflow_loses_the_oldest_and_visits_a_slot_twice() {
     assert_eq!(visits, [Some(5), Some(2), Some(3), Some(4), None]);
 }
 
-/// The published pop begins with `if bottom == 0`. This is what it guards against, for the transcriptions that leave it out:
-/// the paper's indices are signed.
+impl<T> FirstPrinciples<T> {
+    /// The first step of a pop without the published `if bottom == 0`, as in transcriptions that leave it out: the paper's
+    /// indices are signed.
+    fn pop_begin_unguarded(&self, lower: impl FnOnce(usize) -> usize) {
+        self.bottom.set(lower(self.bottom.get()));
+    }
+}
+
 #[test]
 fn unsigned_pop_on_empty_underflows() {
-    let (bottom, top) = (0usize, 0usize);
-    assert_eq!(bottom.checked_sub(1), None, "debug: a panic kills the worker");
-    let lowered = bottom.wrapping_sub(1);
+    let deque = FirstPrinciples::<u8>::new(4);
+    if cfg!(debug_assertions) {
+        let dead =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| deque.pop_begin_unguarded(|b| b - 1)));
+        assert!(dead.is_err(), "debug: a panic kills the worker");
+    }
+    deque.pop_begin_unguarded(|b| b.wrapping_sub(1));
     // Release: until the owner puts it back a thief sees a deque of 2^64 - 1 items and reads a slot that was never written.
-    let deque = FirstPrinciples::<u8> { bottom: Cell::new(lowered), ..FirstPrinciples::new(4) };
-    assert!(top < lowered);
     let garbage = deque.steal_begin().expect("the thief believes that there is something");
     assert_eq!(garbage.item, None);
     assert_eq!(deque.steal_finish(garbage), None);

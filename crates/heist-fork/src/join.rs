@@ -159,24 +159,49 @@ impl<B: Half<RB>, RB: Send> Frame<B, RB> {
     }
 }
 
+/// Where the forking thread's block comes from.
+pub(crate) trait Place: Copy {
+    fn hot(self) -> &'static Hot;
+}
+
+/// From the thread itself. Nothing to carry: the slow paths look it up again, so that no register is kept for them.
+#[derive(Clone, Copy)]
+struct Here;
+
+impl Place for Here {
+    #[inline(always)]
+    fn hot(self) -> &'static Hot {
+        hot()
+    }
+}
+
+/// From the caller.
+impl Place for &'static Hot {
+    #[inline(always)]
+    fn hot(self) -> &'static Hot {
+        self
+    }
+}
+
 /// If the first half unwinds, the second is still run or waited for: its frame is about to go.
-struct Unwinding<'a, B: Half<RB>, RB: Send> {
-    hot: &'static Hot,
+struct Unwinding<'a, P: Place, B: Half<RB>, RB: Send> {
+    place: P,
     slot: *mut Slot,
     frame: &'a Frame<B, RB>,
 }
 
-impl<B: Half<RB>, RB: Send> Drop for Unwinding<'_, B, RB> {
-    // Inlined into the landing pad, so that the three words need not be in memory before anything unwinds.
+impl<P: Place, B: Half<RB>, RB: Send> Drop for Unwinding<'_, P, B, RB> {
+    // Inlined into the landing pad, so that its words need not be in memory before anything unwinds.
     #[inline(always)]
     fn drop(&mut self) {
-        finish_second(self.hot, self.slot, self.frame);
+        finish_second(self.place, self.slot, self.frame);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn finish_second<B: Half<RB>, RB: Send>(hot: &'static Hot, slot: *mut Slot, frame: &Frame<B, RB>) {
+fn finish_second<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, frame: &Frame<B, RB>) {
+    let hot = place.hot();
     let second = if hot.pop_is_slow(slot) && !pop_slow(hot, slot) {
         // SAFETY: stolen, and waited for.
         unsafe { frame.take_result() }.err()
@@ -190,13 +215,10 @@ fn finish_second<B: Half<RB>, RB: Send>(hot: &'static Hot, slot: *mut Slot, fram
     }
 }
 
-/// The heart of fork-join.
+/// [`fork_body`] for callers that carry the block and the top of the stack.
 ///
 /// Out of line on purpose: inlined into its caller, the landing pad would make the caller save its registers before it even
-/// tests for a leaf; this way the compiler inlines the caller's leaf test into here. Both slow paths are tail calls, so that
-/// nothing but `hot`, `slot` and the first result has to be kept across a call.
-///
-/// `slot` is the top of the thread's stack. Every fork restores it before it returns, on all paths.
+/// tests for a leaf; this way the compiler inlines the caller's leaf test into here.
 #[inline(never)]
 pub(crate) fn fork_at<A, B, RA, RB>(hot: &'static Hot, slot: *mut Slot, a: A, b: B) -> (RA, RB)
 where
@@ -208,7 +230,7 @@ where
     fork_body(hot, slot, a, b)
 }
 
-/// As `fork_at`, for callers that do not know where they are. The look-up is in here because, inlined into a caller's own
+/// [`fork_body`] for callers that do not know where they are. The look-up is in here because, inlined into a caller's own
 /// recursion, it would stay a call.
 #[inline(never)]
 fn fork_here<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
@@ -218,13 +240,17 @@ where
     RA: Send,
     RB: Send,
 {
-    let hot = hot();
-    fork_body(hot, hot.top(), a, b)
+    fork_body(Here, Here.hot().top(), a, b)
 }
 
+/// The heart of fork-join. The slow paths are calls in tail position, so that nothing but the place, `slot` and the first
+/// result has to be kept across a call.
+///
+/// `slot` is the top of the thread's stack. Every fork restores it before it returns, on all paths.
 #[inline(always)]
-fn fork_body<A, B, RA, RB>(hot: &'static Hot, slot: *mut Slot, a: A, b: B) -> (RA, RB)
+fn fork_body<P, A, B, RA, RB>(place: P, slot: *mut Slot, a: A, b: B) -> (RA, RB)
 where
+    P: Place,
     A: Half<RA>,
     B: Half<RB>,
     RA: Send,
@@ -232,51 +258,58 @@ where
 {
     let frame = Frame::<B, RB>::new(b);
     // SAFETY: the frame stays until the slot is popped, or stolen and done, on every path.
-    unsafe { hot.push_at(slot, Frame::<B, RB>::CALL, frame.as_ptr()) };
-    if hot.is_slow_push(slot) {
-        return fork_slow(hot, slot, a, &frame);
+    unsafe { place.hot().push_at(slot, Frame::<B, RB>::CALL, frame.as_ptr()) };
+    if place.hot().is_slow_push(slot) {
+        return fork_slow(place, slot, a, &frame);
     }
-    let unwinding = Unwinding { hot, slot, frame: &frame };
-    let ra = a.run_here(hot, slot.wrapping_add(1));
-    std::mem::forget(unwinding);
-    if hot.pop_is_slow(slot) {
-        return (ra, second_slow(hot, slot, &frame));
-    }
-    // SAFETY: popped.
-    let b = unsafe { frame.take() };
-    (ra, b.run_here(hot, slot))
+    run_both(place, slot, a, &frame)
 }
 
-/// Goes on where the push met its bound.
-#[cold]
-#[inline(never)]
-fn fork_slow<A, B, RA, RB>(hot: &'static Hot, slot: *mut Slot, a: A, frame: &Frame<B, RB>) -> (RA, RB)
+/// The job is on the stack: the first half, then the second, wherever that is.
+#[inline(always)]
+fn run_both<P, A, B, RA, RB>(place: P, slot: *mut Slot, a: A, frame: &Frame<B, RB>) -> (RA, RB)
 where
+    P: Place,
     A: Half<RA>,
     B: Half<RB>,
     RA: Send,
     RB: Send,
 {
-    if !push_slow(hot, slot) {
-        // SAFETY: not pushed.
-        let b = unsafe { frame.take() };
-        return join_unpushed(hot, slot, a, b);
-    }
-    let unwinding = Unwinding { hot, slot, frame };
-    let ra = a.run_here(hot, slot.wrapping_add(1));
+    let unwinding = Unwinding { place, slot, frame };
+    let ra = a.run_here(place.hot(), slot.wrapping_add(1));
     std::mem::forget(unwinding);
-    if hot.pop_is_slow(slot) {
-        return (ra, second_slow(hot, slot, frame));
+    if place.hot().pop_is_slow(slot) {
+        return (ra, second_slow(place, slot, frame));
     }
     // SAFETY: popped.
     let b = unsafe { frame.take() };
-    (ra, b.run_here(hot, slot))
+    (ra, b.run_here(place.hot(), slot))
+}
+
+/// Goes on where the push met its bound.
+#[cold]
+#[inline(never)]
+fn fork_slow<P, A, B, RA, RB>(place: P, slot: *mut Slot, a: A, frame: &Frame<B, RB>) -> (RA, RB)
+where
+    P: Place,
+    A: Half<RA>,
+    B: Half<RB>,
+    RA: Send,
+    RB: Send,
+{
+    if !push_slow(place.hot(), slot) {
+        // SAFETY: not pushed.
+        let b = unsafe { frame.take() };
+        return join_unpushed(place.hot(), slot, a, b);
+    }
+    run_both(place, slot, a, frame)
 }
 
 /// Goes on where the pop met its bound.
 #[cold]
 #[inline(never)]
-fn second_slow<B: Half<RB>, RB: Send>(hot: &'static Hot, slot: *mut Slot, frame: &Frame<B, RB>) -> RB {
+fn second_slow<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, frame: &Frame<B, RB>) -> RB {
+    let hot = place.hot();
     if pop_slow(hot, slot) {
         // SAFETY: popped.
         let b = unsafe { frame.take() };

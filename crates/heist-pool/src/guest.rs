@@ -5,7 +5,8 @@ use crate::forks::hot;
 use crate::job::{Payload, halt_unwinding};
 use crate::pool::Pool;
 use crate::worker::Local;
-use heist_sync::Arc;
+use heist_sync::StdArc as Arc;
+use heist_sync::thread_local;
 use std::cell::RefCell;
 
 thread_local! {

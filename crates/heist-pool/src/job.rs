@@ -1,7 +1,7 @@
 //! Jobs that travel through queues: a pointer, what to call with it, and whose they are.
 
 use crate::signal::Signal;
-use heist_sync::{Arc, Parker};
+use heist_sync::{Parker, StdArc as Arc};
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;

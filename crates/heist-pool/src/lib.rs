@@ -1,5 +1,6 @@
 //! heist's pool.
 pub mod forks;
+#[cfg(not(heist_loom))]
 mod guest;
 mod idle;
 pub mod job;

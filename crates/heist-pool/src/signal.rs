@@ -4,7 +4,7 @@
 //! pointer, keeps the parker alive by itself, and its last access is the swap.
 
 use heist_sync::atomic::{AtomicU32, Ordering};
-use heist_sync::{Arc, Parker};
+use heist_sync::{Parker, StdArc as Arc};
 
 const UNSET: u32 = 0;
 const AWAITED: u32 = 1;

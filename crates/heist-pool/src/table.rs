@@ -3,7 +3,7 @@
 
 use crate::worker::Worker;
 use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use heist_sync::{Arc, Mutex, lock};
+use heist_sync::{Mutex, StdArc as Arc, lock};
 
 /// Bucket `k` holds `FIRST << k` entries.
 const FIRST: usize = 32;

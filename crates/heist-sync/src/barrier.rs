@@ -24,7 +24,6 @@ mod imp {
 }
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
-#[allow(clippy::disallowed_types)]
 mod imp {
     use std::sync::OnceLock;
     use std::sync::atomic::{Ordering, compiler_fence, fence};

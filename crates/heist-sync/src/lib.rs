@@ -12,16 +12,22 @@
 
 pub mod barrier;
 pub mod cell;
+pub mod clock;
 mod parker;
 pub mod rand;
 
 pub use parker::Parker;
+
+/// std's reference count in every build. loom's own cannot be the receiver of a method (`self: &Arc<Self>`); where the count
+/// itself is not what a model is about, this one does.
+pub use std::sync::Arc as StdArc;
 
 #[cfg(heist_loom)]
 mod model {
     pub use loom::hint;
     pub use loom::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
     pub use loom::thread;
+    pub use loom::thread_local;
     /// Atomic types, orderings and fences.
     pub mod atomic {
         pub use loom::sync::atomic::{
@@ -35,6 +41,7 @@ mod model {
     pub use shuttle::hint;
     pub use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
     pub use shuttle::thread;
+    pub use shuttle::thread_local;
     /// Atomic types, orderings and fences.
     pub mod atomic {
         pub use shuttle::sync::atomic::{
@@ -48,8 +55,8 @@ mod model {
     pub use std::hint;
     pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
     pub use std::thread;
+    pub use std::thread_local;
     /// Atomic types, orderings and fences.
-    #[allow(clippy::disallowed_types)]
     pub mod atomic {
         pub use std::sync::atomic::{
             AtomicBool, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,

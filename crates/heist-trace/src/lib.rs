@@ -31,10 +31,6 @@ mod binary;
 mod chrome;
 mod clock;
 mod event;
-#[allow(
-    clippy::disallowed_types,
-    reason = "these are heist_sync's atomics: the lint sees through its re-exports"
-)]
 mod ring;
 mod timeline;
 mod trace;

@@ -48,10 +48,13 @@ fn what_a_leaving_owner_kept_is_open_to_the_thieves() {
 
 #[test]
 fn a_panicking_drop_does_not_keep_the_others_from_being_dropped() {
-    struct Loud(Arc<()>, bool);
+    struct Loud {
+        _token: Arc<()>,
+        panics: bool,
+    }
     impl Drop for Loud {
         fn drop(&mut self) {
-            if self.1 {
+            if self.panics {
                 panic!("planned");
             }
         }
@@ -59,7 +62,7 @@ fn a_panicking_drop_does_not_keep_the_others_from_being_dropped() {
     let token = Arc::new(());
     let (owner, thief) = near_wrap();
     for i in 0..9 {
-        owner.push(Loud(token.clone(), i == 4));
+        owner.push(Loud { _token: token.clone(), panics: i == 4 });
     }
     drop(thief);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(owner))).is_err());

@@ -193,6 +193,11 @@ fn the_owner_waits_for_a_thief_that_stopped_half_the_index_space_ago() {
         assert_eq!(thief.steal(), Steal::Success(next - 2));
         next += 1;
     }
+    assert_eq!(
+        owner.room.get(),
+        owner.position(),
+        "there are free slots, but no index that could be told apart"
+    );
     let went_on = AtomicBool::new(false);
     std::thread::scope(|s| {
         let (owner, went_on) = (owner, &went_on);

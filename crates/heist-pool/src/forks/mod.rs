@@ -23,9 +23,9 @@ use crossbeam_utils::CachePadded;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Slots of a stack. Beyond that many pending halves on one thread a fork runs its halves one after the other.
-#[cfg(not(heist_loom))]
+#[cfg(not(any(heist_loom, heist_shuttle)))]
 const SLOTS: usize = 1 << 15;
-#[cfg(heist_loom)]
+#[cfg(any(heist_loom, heist_shuttle))]
 const SLOTS: usize = 4;
 
 const _: () = assert!(SLOTS < word::MOST);

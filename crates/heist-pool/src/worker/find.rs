@@ -4,9 +4,9 @@ use super::{Local, Worker};
 use crate::forks::{Claimed, Look};
 use crate::job::JobRef;
 use heist_policy::{self as policy, Ladder, Limits, Source, Sources};
+use heist_sync::clock::Instant;
 use heist_sync::thread;
 use heist_trace::Kind;
-use std::time::Instant;
 
 /// Something to run.
 #[must_use]

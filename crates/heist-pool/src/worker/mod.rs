@@ -14,7 +14,7 @@ use crate::pool::Pool;
 use crate::queue::Queue;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::rand::Random;
-use heist_sync::{Arc, Parker};
+use heist_sync::{Parker, StdArc as Arc};
 use heist_trace::{Event, Kind, Ring};
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;

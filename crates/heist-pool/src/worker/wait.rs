@@ -5,8 +5,8 @@ use crate::forks::{Look, Popped, Pushed, Slot};
 use crate::job::JobRef;
 use crate::signal::Awaited;
 use heist_policy::{self as policy, WaitStep, WaitView};
+use heist_sync::clock::Instant;
 use heist_sync::thread;
-use std::time::Instant;
 
 /// What a waiter may run.
 pub trait Own {

@@ -1,0 +1,447 @@
+//! Whole pools under shuttle: real workers, joins, scopes, spawns, waits and shutdowns, each model over thousands of random
+//! schedules. A schedule that hangs is a deadlock and fails; one that never ends runs into the bound on steps and fails.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg heist_shuttle" cargo test -p heist-fork --release --test shuttle_pool
+//! HEIST_SHUTTLE_ITERATIONS=100000   schedules per model and scheduler (there are two)
+//! HEIST_SHUTTLE_REPLAY=<schedule>   runs one model, named on the command line, with the schedule that a failure printed
+//! ```
+#![cfg(heist_shuttle)]
+
+use heist_fork::{ThreadPool, ThreadPoolBuilder, blocking, join, scope, spawn};
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heist_sync::{Arc, Condvar, Mutex, lock, thread};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler};
+use shuttle::{Config, MaxSteps, Runner};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Schedules per model and scheduler if the environment does not say.
+const ITERATIONS: usize = 600;
+/// Preemptions that the second scheduler places.
+const PCT_DEPTH: usize = 3;
+
+fn config() -> Config {
+    let mut config = Config::new();
+    // Jobs nest, and panics are caught inside of them.
+    config.stack_size = 0x4_0000;
+    config.max_steps = MaxSteps::FailAfter(1_000_000);
+    config
+}
+
+/// Runs `model` under all schedules asked for.
+fn explore(model: impl Fn() + Send + Sync + Copy + 'static) {
+    if let Ok(schedule) = std::env::var("HEIST_SHUTTLE_REPLAY") {
+        Runner::new(ReplayScheduler::new_from_encoded(&schedule), config()).run(model);
+        return;
+    }
+    let iterations = match std::env::var("HEIST_SHUTTLE_ITERATIONS") {
+        Ok(n) => n.parse().expect("HEIST_SHUTTLE_ITERATIONS is a number"),
+        Err(_) => ITERATIONS,
+    };
+    Runner::new(RandomScheduler::new(iterations), config()).run(model);
+    Runner::new(PctScheduler::new(PCT_DEPTH, iterations), config()).run(model);
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+/// Counts how often each of a model's jobs ran.
+struct Ledger(Vec<AtomicUsize>);
+
+impl Ledger {
+    fn new(jobs: usize) -> Arc<Self> {
+        Arc::new(Self((0..jobs).map(|_| AtomicUsize::new(0)).collect()))
+    }
+
+    fn run(&self, job: usize) {
+        self.0[job].fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[track_caller]
+    fn check(&self) {
+        let runs: Vec<usize> = self.0.iter().map(|n| n.load(Ordering::Relaxed)).collect();
+        assert!(runs.iter().all(|&n| n == 1), "each job exactly once: {runs:?}");
+    }
+}
+
+/// One place per index; two jobs that run with the same index meet here.
+struct Seats(Vec<AtomicBool>);
+
+impl Seats {
+    fn new(n: usize) -> Arc<Self> {
+        Arc::new(Self((0..n).map(|_| AtomicBool::new(false)).collect()))
+    }
+
+    /// A leaf, that is work without a wait in it.
+    fn leaf(&self) {
+        if let Some(index) = heist_fork::current_thread_index() {
+            assert!(!self.0[index].swap(true, Ordering::SeqCst), "two jobs run with index {index}");
+            thread::yield_now();
+            assert_eq!(heist_fork::current_thread_index(), Some(index), "the index changed inside of a leaf");
+            self.0[index].store(false, Ordering::SeqCst);
+        }
+    }
+}
+
+/// A place to wait that is not heist's.
+#[derive(Clone)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    fn new() -> Self {
+        Self(Arc::new((Mutex::new(false), Condvar::new())))
+    }
+
+    fn open(&self) {
+        *lock(&self.0.0) = true;
+        self.0.1.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut open = lock(&self.0.0);
+        while !*open {
+            open = self.0.1.wait(open).unwrap();
+        }
+    }
+}
+
+fn tree(depth: usize, node: usize, ledger: &Ledger, seats: &Seats) -> usize {
+    if depth == 0 {
+        ledger.run(node);
+        seats.leaf();
+        return 1;
+    }
+    let (a, b) =
+        join(|| tree(depth - 1, node * 2, ledger, seats), || tree(depth - 1, node * 2 + 1, ledger, seats));
+    a + b
+}
+
+fn joins(threads: usize, depth: usize) {
+    let pool = pool(threads);
+    let (ledger, seats) = (Ledger::new(1 << depth), Seats::new(threads));
+    assert_eq!(pool.install(|| tree(depth, 0, &ledger, &seats)), 1 << depth);
+    ledger.check();
+    pool.shutdown().unwrap();
+}
+
+/// Bugs hunted: a half run twice or never, a wait that is not woken, an index held twice.
+#[test]
+fn joins_on_one_worker() {
+    explore(|| joins(1, 2));
+}
+
+#[test]
+fn joins_on_two_workers() {
+    explore(|| joins(2, 3));
+}
+
+#[test]
+fn joins_on_three_workers() {
+    explore(|| joins(3, 3));
+}
+
+/// Bug hunted: a stack of four slots overflows and a half is lost.
+#[test]
+fn joins_deeper_than_the_stack() {
+    explore(|| {
+        fn chain(depth: usize, ledger: &Ledger) {
+            if depth > 0 {
+                join(|| chain(depth - 1, ledger), || ledger.run(depth - 1));
+            }
+        }
+        let (pool, ledger) = (pool(2), Ledger::new(7));
+        pool.install(|| chain(7, &ledger));
+        ledger.check();
+        pool.shutdown().unwrap();
+    });
+}
+
+/// Bugs hunted: a panic of a half that loses the other half, or the stack's top.
+#[test]
+fn panics_in_either_half() {
+    explore(|| {
+        let (pool, ledger) = (pool(2), Ledger::new(5));
+        pool.install(|| {
+            for (first, second) in [(true, false), (false, true)] {
+                let result = catch_unwind(AssertUnwindSafe(|| {
+                    join(
+                        || {
+                            ledger.run(usize::from(first));
+                            assert!(!first, "expected");
+                        },
+                        || {
+                            ledger.run(2 + usize::from(first));
+                            assert!(!second, "expected");
+                        },
+                    )
+                }));
+                assert!(result.is_err());
+            }
+            join(|| (), || ledger.run(4));
+        });
+        ledger.check();
+        pool.shutdown().unwrap();
+    });
+}
+
+/// Bugs hunted: a scope that returns before a job of a job is over, or never.
+#[test]
+fn scopes_with_nested_spawns() {
+    explore(|| {
+        let (pool, ledger) = (pool(2), Ledger::new(6));
+        pool.scope(|s| {
+            for i in 0..2 {
+                let ledger = &ledger;
+                s.spawn(move |s| {
+                    ledger.run(3 * i);
+                    s.spawn(move |_| ledger.run(3 * i + 1));
+                    join(|| (), || ledger.run(3 * i + 2));
+                });
+            }
+        });
+        ledger.check();
+        pool.shutdown().unwrap();
+    });
+}
+
+/// Bug hunted: the wait of a scope outside of the pool.
+#[test]
+fn an_in_place_scope_from_outside() {
+    explore(|| {
+        let (pool, ledger) = (pool(1), Ledger::new(3));
+        pool.in_place_scope(|s| {
+            s.spawn(|_| ledger.run(0));
+            s.spawn(|s| s.spawn(|_| ledger.run(1)));
+            ledger.run(2);
+        });
+        ledger.check();
+        pool.shutdown().unwrap();
+    });
+}
+
+/// Bug hunted: shutdown that leaves accepted jobs behind (also those that other jobs spawn), or that never ends.
+#[test]
+fn shutdown_runs_what_was_accepted() {
+    explore(|| {
+        let (pool, ledger) = (pool(2), Ledger::new(4));
+        for i in 0..2 {
+            let ledger = ledger.clone();
+            pool.spawn(move || {
+                ledger.run(2 * i);
+                spawn(move || ledger.run(2 * i + 1));
+            });
+        }
+        pool.shutdown().unwrap();
+        ledger.check();
+    });
+}
+
+/// Bug hunted: a dropped pool whose threads never leave, or leave work behind.
+#[test]
+fn a_dropped_pool_ends() {
+    explore(|| {
+        let ledger = Ledger::new(3);
+        let left = Arc::new((Mutex::new(0), Condvar::new()));
+        let told = left.clone();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .exit_handler(move |_| {
+                *lock(&told.0) += 1;
+                told.1.notify_all();
+            })
+            .build()
+            .unwrap();
+        for i in 0..2 {
+            let ledger = ledger.clone();
+            pool.spawn(move || ledger.run(i));
+        }
+        pool.install(|| ledger.run(2));
+        drop(pool);
+        let mut n = lock(&left.0);
+        while *n < 2 {
+            n = left.1.wait(n).unwrap();
+        }
+        ledger.check();
+    });
+}
+
+/// Bug hunted: `blocking` on the only worker, whose index never comes to the thread that could end the block.
+#[test]
+fn blocking_on_the_only_worker() {
+    explore(|| {
+        let (pool, ledger, gate) = (pool(1), Ledger::new(2), Gate::new());
+        pool.install(|| {
+            let (opener, spawned) = (gate.clone(), ledger.clone());
+            spawn(move || {
+                spawned.run(0);
+                opener.open();
+            });
+            blocking(|| gate.wait());
+            ledger.run(1);
+        });
+        ledger.check();
+        pool.shutdown().unwrap();
+    });
+}
+
+/// Bug hunted: indices that are lost or doubled while two threads of two block, and others come for theirs.
+#[test]
+fn everybody_blocks() {
+    explore(|| {
+        let (pool, ledger, seats) = (pool(2), Ledger::new(3), Seats::new(2));
+        let gates = [Gate::new(), Gate::new()];
+        for (i, gate) in gates.iter().enumerate() {
+            let (gate, ledger, seats) = (gate.clone(), ledger.clone(), seats.clone());
+            pool.spawn(move || {
+                blocking(|| gate.wait());
+                seats.leaf();
+                ledger.run(i);
+            });
+        }
+        let (last, seats) = (ledger.clone(), seats.clone());
+        pool.spawn(move || {
+            gates.iter().for_each(Gate::open);
+            seats.leaf();
+            last.run(2);
+        });
+        pool.shutdown().unwrap();
+        ledger.check();
+    });
+}
+
+/// Bug hunted: two pools that wait for each other, each with one worker.
+#[test]
+fn install_across_two_pools_both_ways() {
+    explore(|| {
+        let (a, b, ledger) = (Arc::new(pool(1)), Arc::new(pool(1)), Ledger::new(4));
+        let other = thread::spawn({
+            let (a, b, ledger) = (a.clone(), b.clone(), ledger.clone());
+            move || b.install(|| a.install(|| join(|| ledger.run(0), || ledger.run(1))))
+        });
+        a.install(|| b.install(|| join(|| ledger.run(2), || ledger.run(3))));
+        other.join().unwrap();
+        ledger.check();
+        for pool in [a, b] {
+            Arc::into_inner(pool).unwrap().shutdown().unwrap();
+        }
+    });
+}
+
+/// Bug hunted: a wait that runs a stranger's job on top of a held lock (deadlock on the lock).
+#[test]
+fn a_lock_held_across_a_join() {
+    explore(|| {
+        let (pool, ledger) = (pool(2), Ledger::new(6));
+        let shared = Arc::new(Mutex::new(0));
+        let work = |i: usize| {
+            let (shared, ledger) = (shared.clone(), ledger.clone());
+            move || {
+                let mut held = lock(&shared);
+                join(|| ledger.run(2 * i), || ledger.run(2 * i + 1));
+                *held += 1;
+            }
+        };
+        let (first, second, third) = (work(0), work(1), work(2));
+        pool.spawn(third);
+        pool.join(first, second);
+        pool.shutdown().unwrap();
+        ledger.check();
+        assert_eq!(*lock(&shared), 3);
+    });
+}
+
+/// Bug hunted: a waiter that is woken to help and then neither helps nor gets its index back.
+#[test]
+fn waits_without_spare_threads() {
+    explore(|| {
+        let pool = ThreadPoolBuilder::new().num_threads(2).max_threads(2).build().unwrap();
+        let (ledger, seats) = (Ledger::new(8), Seats::new(2));
+        assert_eq!(pool.install(|| tree(3, 0, &ledger, &seats)), 8);
+        ledger.check();
+        pool.shutdown().unwrap();
+    });
+}
+
+/// Bugs hunted: a guest that takes an index and never gives it back, or leaves with a thief in its stack (E7).
+#[test]
+fn guests_fork_beside_each_other() {
+    explore(|| {
+        let (pool, ledger) = (Arc::new(pool(2)), Ledger::new(8));
+        let guest = |from: usize| {
+            let (pool, ledger) = (pool.clone(), ledger.clone());
+            move || {
+                pool.fork(|f| {
+                    f.join(
+                        |f| f.join(|_| ledger.run(from), |_| ledger.run(from + 1)),
+                        |f| f.join(|_| ledger.run(from + 2), |_| ledger.run(from + 3)),
+                    )
+                });
+            }
+        };
+        let other = thread::spawn(guest(0));
+        guest(4)();
+        other.join().unwrap();
+        ledger.check();
+        // The thread-locals of both guests still name the pool; its threads have ended all the same.
+        match Arc::into_inner(pool) {
+            Some(pool) => pool.shutdown().unwrap(),
+            None => panic!("a guest kept the handle"),
+        }
+    });
+}
+
+/// Bug hunted: a broadcast to an index that is lent, free, or on its way.
+#[test]
+fn broadcast_beside_joins() {
+    explore(|| {
+        let (pool, ledger, seats) = (pool(2), Ledger::new(4), Seats::new(2));
+        let hits = Ledger::new(2);
+        let (counted, placed) = (ledger.clone(), seats.clone());
+        pool.spawn(move || {
+            tree(2, 0, &counted, &placed);
+        });
+        let indices = pool.broadcast(|c| {
+            hits.run(c.index());
+            c.index()
+        });
+        assert_eq!(indices, [0, 1]);
+        hits.check();
+        pool.shutdown().unwrap();
+        ledger.check();
+    });
+}
+
+/// Bug hunted: a job that runs between a wait and its end on the same stack although it belongs to somebody else.
+#[test]
+fn a_wait_runs_only_its_own() {
+    shuttle::thread_local! {
+        static WAITING_FOR: std::cell::Cell<usize> = std::cell::Cell::new(0);
+    }
+    fn own<R>(tree: usize, f: impl FnOnce() -> R) -> R {
+        let before = WAITING_FOR.with(|w| w.replace(tree));
+        assert!(before == 0 || before == tree, "a job of tree {tree} runs inside of a wait of tree {before}");
+        let result = f();
+        WAITING_FOR.with(|w| w.set(before));
+        result
+    }
+    fn grow(tree: usize, depth: usize) {
+        own(tree, || {
+            if depth > 0 {
+                join(|| grow(tree, depth - 1), || grow(tree, depth - 1));
+            }
+        });
+    }
+    explore(|| {
+        let pool = pool(2);
+        scope_in(&pool, |s| {
+            s.spawn(|_| grow(1, 2));
+            s.spawn(|_| grow(2, 2));
+        });
+        pool.shutdown().unwrap();
+    });
+}
+
+fn scope_in<'s>(pool: &ThreadPool, f: impl FnOnce(&heist_fork::Scope<'s>) + Send) {
+    pool.install(|| scope(f));
+}

@@ -1,0 +1,39 @@
+//! The time that spins and back-offs are measured in.
+//!
+//! Under the checkers there is no time: a loop that yields for 150 us would be a loop of any length. There each look at the
+//! clock is a step of [`STEP_NS`], so such a loop is a few turns long, and the same few in every run of a schedule.
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub use std::time::Instant;
+
+#[cfg(any(heist_loom, heist_shuttle))]
+pub use steps::{Instant, STEP_NS};
+
+#[cfg(any(heist_loom, heist_shuttle))]
+mod steps {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    /// What one look at the clock costs.
+    pub const STEP_NS: u64 = 60_000;
+
+    /// [`std::time::Instant`] as far as heist needs it: every call of `elapsed` is one step.
+    #[derive(Debug)]
+    pub struct Instant {
+        steps: Cell<u64>,
+    }
+
+    impl Instant {
+        /// Now.
+        pub fn now() -> Self {
+            Self { steps: Cell::new(0) }
+        }
+
+        /// One step more than at the last call.
+        pub fn elapsed(&self) -> Duration {
+            let steps = self.steps.get() + 1;
+            self.steps.set(steps);
+            Duration::from_nanos(steps * STEP_NS)
+        }
+    }
+}

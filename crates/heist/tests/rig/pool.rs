@@ -1,0 +1,8 @@
+//! Pools of the sizes that the tests go through.
+
+use heist::{ThreadPool, ThreadPoolBuilder};
+
+/// A pool of `n` workers with room for the frames of an unoptimised build.
+pub fn pool(n: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(n).stack_size(16 << 20).build().expect("a pool")
+}

@@ -1,0 +1,26 @@
+//! Where the randomness of a test comes from: a printed seed, so that a failure can be run again.
+
+use heist_sync::rand::Random;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// `HEIST_SEED` if it is set, otherwise a fresh seed. Printed, so that it is in the output of a failed test.
+pub fn base_seed(test: &str) -> u64 {
+    let seed = match std::env::var("HEIST_SEED") {
+        Ok(text) => text.parse().expect("HEIST_SEED is a number"),
+        Err(_) => SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as u64,
+    };
+    println!("{test}: run again with HEIST_SEED={seed}");
+    seed
+}
+
+/// The generator of round `round`.
+pub fn generator(seed: u64, round: u64) -> Random {
+    Random::new(seed ^ round.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+/// `HEIST_STRESS` multiplies the work of the stress tests; unoptimised builds do a twentieth.
+pub fn scaled(optimised: usize) -> usize {
+    let times: f64 = std::env::var("HEIST_STRESS").map_or(1.0, |text| text.parse().expect("HEIST_STRESS is a number"));
+    let base = if cfg!(debug_assertions) { optimised / 20 } else { optimised };
+    ((base as f64 * times) as usize).max(1)
+}
