@@ -147,16 +147,14 @@ fn enter_together<D: Deque>(race: &mut Race<'_, u64>, what: Owner, items: u64) {
 /// The value is the sum of what both got: every item exactly once.
 fn owner_and_thief<D: Deque>(what: Owner, items: u64) -> Visit<u64> {
     let (mut owner, mut thief) = D::new();
-    let (started, done) = (AtomicBool::new(false), AtomicBool::new(false));
-    let taken = AtomicU64::new(0);
+    let (ball, taken) = (AtomicU64::new(0), AtomicU64::new(0));
+    let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let thief = scope.spawn(|| {
-            started.store(true, Ordering::Release);
+            rally(&ball, 1);
             steal_all::<D>(&mut thief, &taken, &done)
         });
-        while !started.load(Ordering::Acquire) {
-            thread::yield_now();
-        }
+        rally(&ball, 0);
         let popped = once(|| {
             let sum = match what {
                 Owner::PushesAndPops => push_and_pop::<D>(&mut owner, items),
@@ -167,6 +165,18 @@ fn owner_and_thief<D: Deque>(what: Owner, items: u64) -> Visit<u64> {
         });
         popped.map(|popped| popped + thief.join().expect("the thief only steals"))
     })
+}
+
+/// Plays a ball to and fro without ever yielding: at the end both players have a core each. The kernel often
+/// starts a thread on its parent's core, where the thief would sleep through the race.
+fn rally(ball: &AtomicU64, side: u64) {
+    const HITS: u64 = 200;
+    for hit in (side..HITS).step_by(2) {
+        while ball.load(Ordering::Acquire) != hit {
+            hint::spin_loop();
+        }
+        ball.store(hit + 1, Ordering::Release);
+    }
 }
 
 fn steal_all<D: Deque>(thief: &mut D::Thief, taken: &AtomicU64, done: &AtomicBool) -> u64 {

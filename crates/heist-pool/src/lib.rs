@@ -5,6 +5,7 @@ mod guest;
 mod idle;
 pub mod job;
 mod kernel;
+mod place;
 pub mod pool;
 pub mod queue;
 pub mod signal;

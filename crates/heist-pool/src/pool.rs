@@ -68,6 +68,8 @@ pub struct Pool {
     /// Other threads that have joined in.
     guests: AtomicUsize,
     tracing: AtomicBool,
+    /// Whether a woken thread should not share its waker's core: see `policy::wake_far`.
+    wakes_far: AtomicBool,
     warned: AtomicBool,
     start_refused: AtomicBool,
     handles: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -90,6 +92,7 @@ impl Pool {
             live: AtomicUsize::new(0),
             guests: AtomicUsize::new(0),
             tracing: AtomicBool::new(false),
+            wakes_far: AtomicBool::new(true),
             warned: AtomicBool::new(false),
             start_refused: AtomicBool::new(false),
             handles: Mutex::new(Vec::new()),
@@ -171,10 +174,22 @@ impl Pool {
         self.announce_fenced();
     }
 
-    /// As `announce`, behind a fence of the caller's.
-    pub fn announce_fenced(&self) {
-        if policy::on_new_work(self.idle.counters().view()) == policy::Wake::One {
+    /// As `announce`, behind a fence of the caller's. True if somebody was woken.
+    pub fn announce_fenced(&self) -> bool {
+        let wake = policy::on_new_work(self.idle.counters().view()) == policy::Wake::One;
+        if wake {
             self.wake_one();
+        }
+        wake
+    }
+
+    pub(crate) fn wakes_far(&self) -> bool {
+        self.wakes_far.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_wakes_far(&self, far: bool) {
+        if self.wakes_far() != far {
+            self.wakes_far.store(far, Ordering::Relaxed);
         }
     }
 
@@ -219,7 +234,7 @@ impl Pool {
     pub(crate) fn tell(&self, give: Give) {
         let Give { thread, index } = give;
         if let Some(worker) = self.table.get(thread.into()) {
-            worker.give(index);
+            worker.give(index, self.wakes_far());
         }
     }
 

@@ -16,7 +16,7 @@ mod seed;
 #[path = "rig/watchdog.rs"]
 mod watchdog;
 
-use heist::{Fork, Scope, ScopeFifo};
+use heist::{Fork, Scope, ScopeFifo, ThreadPoolBuilder};
 use heist_sync::Arc;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::rand::Random;
@@ -136,6 +136,34 @@ fn forks() {
         round += 1;
     }
     println!("forks: {jobs} jobs in {round} rounds");
+}
+
+/// More pending halves on one thread than a worker's stack has slots: those beyond run one after the other.
+#[test]
+fn forks_deeper_than_the_stack() {
+    const LEVELS: usize = 40_000;
+    fn down(ledger: &Ledger, level: usize, turns: usize) {
+        ledger.mark(2 * level);
+        if level + 1 < LEVELS {
+            let second = || {
+                ledger.mark(2 * level + 1);
+                dawdle(turns);
+            };
+            heist::join(|| down(ledger, level + 1, turns), second);
+        } else {
+            ledger.mark(2 * level + 1);
+            dawdle(1_000_000);
+        }
+    }
+    let _watch = watch!();
+    for size in [1, 2, 4] {
+        let pool = ThreadPoolBuilder::new().num_threads(size).stack_size(256 << 20).build().expect("a pool");
+        for turns in 0..scaled(400) {
+            let ledger = Ledger::new(2 * LEVELS);
+            pool.install(|| down(&ledger, 0, turns % 64));
+            ledger.check_all_once(&format!("a stack of {LEVELS} forks, {size} workers"));
+        }
+    }
 }
 
 /// Spawns the jobs `first..end`: some at once, some through a job that spawns its share.
@@ -267,5 +295,5 @@ fn forks_from_outside() {
 #[test]
 fn in_fenced_mode() {
     let _watch = watch!();
-    fenced::rerun_fenced(&["forks_from_outside", "scopes", "spawns_until_shutdown"]);
+    fenced::rerun_fenced(&["forks_deeper", "forks_from_outside", "scopes", "spawns_until_shutdown"]);
 }

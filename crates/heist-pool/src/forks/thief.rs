@@ -1,6 +1,6 @@
 //! The thieves' side: claim the oldest shared job, ask for more, force an owner that does not answer.
 
-use super::{Hot, Slot, Stack};
+use super::{Hot, SLOTS, Slot, Stack};
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::barrier;
 
@@ -104,7 +104,8 @@ impl Stack {
         }
         // ORDERING(E5): our request before our look at the head; partner: `pop_is_slow`.
         barrier::heavy();
-        let Some(head) = self.visit(|hot| self.position(hot.head_seen_by_thief())) else {
+        // Not the slot beyond the limit: a push onto a full stack is taken back.
+        let Some(head) = self.visit(|hot| self.position(hot.head_seen_by_thief()).min(SLOTS)) else {
             return false;
         };
         if head <= word.split() {

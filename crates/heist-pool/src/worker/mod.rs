@@ -10,9 +10,11 @@ pub use find::Found;
 pub use wait::{Own, Spawned};
 
 use crate::forks::{Hot, Stack, hot};
+use crate::place::Bed;
 use crate::pool::Pool;
 use crate::queue::Queue;
 use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::clock::Instant;
 use heist_sync::rand::Random;
 use heist_sync::{Parker, StdArc as Arc};
 use heist_trace::{Event, Kind, Ring};
@@ -32,6 +34,7 @@ pub struct Worker {
     /// The kernel's number for the thread, 0 while there is none.
     tid: AtomicU32,
     ring: OnceLock<Ring>,
+    pub(crate) bed: Bed,
 }
 
 impl Worker {
@@ -45,6 +48,7 @@ impl Worker {
             home: AtomicU32::new(0),
             tid: AtomicU32::new(0),
             ring: OnceLock::new(),
+            bed: Bed::new(),
         }
     }
 
@@ -66,11 +70,14 @@ impl Worker {
         self.home.load(Ordering::Relaxed).saturating_sub(1) as u16
     }
 
-    /// Tells a sleeping thread which index it now has, and wakes it.
-    pub(crate) fn give(&self, index: u16) {
+    /// Tells a sleeping thread which index it now has, and wakes it, `far` from the caller's core if it can be.
+    pub(crate) fn give(&self, index: u16, far: bool) {
         // ORDERING: release with the acquire in `take_given`: the desk's state. The parker would do, but a thread that
         // has not slept yet looks without it.
         self.given.store(u32::from(index) + 1, Ordering::Release);
+        if far {
+            self.bed.prepare(self.tid());
+        }
         self.parker.unpark();
     }
 
@@ -103,6 +110,10 @@ pub struct Local {
     searching: Cell<bool>,
     turn: Cell<u32>,
     random: RefCell<Random>,
+    /// It sleeps, or has not run anything since it slept: its core mask may not be its own.
+    lying: Cell<bool>,
+    /// When it last woke somebody for a job that it shared.
+    woke_at: Cell<Option<Instant>>,
     /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
     is_guest: bool,
 }
@@ -123,6 +134,8 @@ impl Local {
             searching: Cell::new(false),
             turn: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
+            lying: Cell::new(false),
+            woke_at: Cell::new(None),
             is_guest,
         }
     }
@@ -139,6 +152,19 @@ impl Local {
         debug_assert!(self.worker.spawned.is_empty());
         self.worker.stack.leave(self.hot);
         self.worker.tid.store(0, Ordering::Relaxed);
+    }
+
+    fn lie_down(&self) {
+        if !self.lying.replace(true) {
+            self.worker.bed.lie_down(self.pool.wakes_far());
+        }
+    }
+
+    /// Before anything of the user's runs.
+    fn get_up(&self) {
+        if self.lying.replace(false) {
+            self.worker.bed.get_up();
+        }
     }
 
     /// The calling thread's, if it belongs to a pool.

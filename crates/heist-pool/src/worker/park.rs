@@ -1,13 +1,11 @@
 //! Going to sleep: announce, ask everybody, fence, look again, sleep.
 
 use super::Local;
+use heist_policy::tuning;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::barrier;
 use heist_trace::Kind;
 use std::time::Duration;
-
-/// How long a thread beyond the parallelism is kept without work.
-const SPARE_KEPT_NS: u64 = 10_000_000_000;
 
 #[must_use]
 pub(super) enum Slept {
@@ -57,6 +55,12 @@ impl Local {
             self.pool.leave_if_done();
         }
         self.trace(Kind::Park, 0);
+        self.lie_down();
+        self.sleep_in_bed(surplus)
+    }
+
+    /// S4.
+    fn sleep_in_bed(&self, surplus: bool) -> Slept {
         loop {
             if let Some(index) = self.worker.take_given() {
                 self.searching.set(true);
@@ -70,7 +74,7 @@ impl Local {
             // LIVENESS(S4): whoever gives an index, or ends the pool, unparks us after it has written so.
             if !surplus {
                 self.worker.parker.park();
-            } else if !self.worker.parker.park_timeout(Duration::from_nanos(SPARE_KEPT_NS))
+            } else if !self.worker.parker.park_timeout(Duration::from_nanos(tuning::SPARE_KEPT_NS))
                 && self.pool.live() > self.pool.parallelism()
                 && self.pool.idle().open().unpark(self.worker.id)
             {
@@ -94,15 +98,17 @@ impl crate::pool::Pool {
     /// Asks every thread to look for sleepers at its next push, and looks whether there is work already. `alone`: all
     /// threads sleep, so there is nobody to ask.
     pub(crate) fn ask_and_look(&self, me: &super::Worker, alone: bool) -> bool {
-        if alone {
-            // ORDERING(E9): our announcement before our look; partner: who injects a job fences before it reads the
-            // counters.
-            fence(Ordering::SeqCst);
-        } else {
+        // ORDERING(E9): our announcement before our look; partner: who injects a job fences before it reads the counters.
+        fence(Ordering::SeqCst);
+        if self.idle().counters().searching() > 0 {
+            // LIVENESS(S2): that searcher finds work and wakes the next, or comes here after us.
+            return false;
+        }
+        if !alone {
             for other in self.table().iter().filter(|w| w.id() != me.id()) {
                 other.stack.arm();
             }
-            // ORDERING(E6, E9): as above, and our requests before our look at the heads; partner: `is_slow_push`.
+            // ORDERING(E6): our requests before our look at the heads; partner: `is_slow_push`.
             barrier::heavy();
         }
         self.has_visible_work()

@@ -17,13 +17,17 @@ impl Local {
             }
             match self.sleep() {
                 Slept::Resumed => {}
-                Slept::Leave => return,
+                Slept::Leave => {
+                    self.get_up();
+                    return;
+                }
             }
         }
     }
 
     /// Runs one job on top of whatever is on this thread's stack.
     pub(super) fn run_found(&self, found: Found<'_>) {
+        self.get_up();
         match found {
             Found::Job(job) => {
                 self.trace(Kind::JobStart, 0);

@@ -139,8 +139,8 @@ impl Local {
     /// Goes on with a push that met its bound, and tells whoever sleeps if something was shared.
     pub fn push_slow(&self, slot: *mut Slot) -> Pushed {
         let pushed = self.worker.stack.push_slow(self.hot, slot);
-        if pushed == Pushed::Shared {
-            self.pool.announce_fenced();
+        if pushed == Pushed::Shared && self.pool.announce_fenced() {
+            self.woke_at.set(Some(Instant::now()));
         }
         pushed
     }
@@ -148,6 +148,10 @@ impl Local {
     /// Goes on with a pop that met its bound, and tells whoever sleeps if something was shared.
     pub fn pop_slow(&self, slot: *mut Slot) -> Popped {
         let popped = self.worker.stack.pop_slow(self.hot, slot);
+        if let Some(at) = self.woke_at.take() {
+            let pending_ns = at.elapsed().as_nanos() as u64;
+            self.pool.set_wakes_far(policy::wake_far(popped == Popped::Stolen, pending_ns));
+        }
         if popped == Popped::MineAndShared {
             self.pool.announce_fenced();
         }

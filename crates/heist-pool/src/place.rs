@@ -1,0 +1,100 @@
+//! Where a woken thread runs.
+//!
+//! The kernel likes to put a woken thread on its waker's own core, where it then waits for the waker's time slice: a join of two
+//! 1 ms halves takes 2 ms that way. So a thread sleeps with the core of its last waker taken out of its mask, and puts the mask
+//! back when it wakes. A waker on another core corrects that first, which is rare: threads stay where they are. In the usual
+//! case the waker pays nothing.
+//!
+//! The mask that a thread goes to sleep with is the one it wakes up with: users may pin threads as they like.
+
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+mod imp {
+    use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use heist_sync::{Mutex, lock};
+    use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+    /// The kernel has refused to set a mask (a filter): do not try again.
+    static REFUSED: AtomicBool = AtomicBool::new(false);
+
+    /// One thread's bed.
+    #[derive(Debug)]
+    pub struct Bed {
+        /// The thread's own mask while it sleeps with a smaller one.
+        mask: Mutex<Option<CpuSet>>,
+        /// One more than the core that was taken out.
+        without: AtomicUsize,
+    }
+
+    fn set(thread: Option<Pid>, mask: &CpuSet) {
+        if sched_setaffinity(thread, mask).is_err() {
+            REFUSED.store(true, Ordering::Relaxed);
+        }
+    }
+
+    impl Bed {
+        pub fn new() -> Self {
+            Self { mask: Mutex::new(None), without: AtomicUsize::new(0) }
+        }
+
+        /// Its thread, before it sleeps. `far`: its waker should find it on another core.
+        pub fn lie_down(&self, far: bool) {
+            if !far || REFUSED.load(Ordering::Relaxed) {
+                return;
+            }
+            let Ok(mask) = sched_getaffinity(None) else { return };
+            if mask.count() < 2 {
+                return;
+            }
+            // Before anybody has woken it: any core but another's; the waker corrects it.
+            let without = self.without.load(Ordering::Relaxed);
+            let mut kept = lock(&self.mask);
+            if without != 0 && mask.is_set(without - 1) {
+                let mut smaller = mask;
+                smaller.unset(without - 1);
+                set(None, &smaller);
+            }
+            *kept = Some(mask);
+        }
+
+        /// Its thread, when it is awake.
+        pub fn get_up(&self) {
+            if let Some(mask) = lock(&self.mask).take() {
+                set(None, &mask);
+            }
+        }
+
+        /// Its waker, before it wakes thread `tid`.
+        pub fn prepare(&self, tid: u32) {
+            let here = sched_getcpu();
+            if self.without.load(Ordering::Relaxed) == here + 1 {
+                return;
+            }
+            let kept = lock(&self.mask);
+            let (Some(mask), Some(pid)) = (&*kept, Pid::from_raw(tid as i32)) else { return };
+            let mut smaller = *mask;
+            if smaller.is_set(here) {
+                smaller.unset(here);
+                set(Some(pid), &smaller);
+            }
+            self.without.store(here + 1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
+mod imp {
+    /// One thread's bed; the system decides where it lies.
+    #[derive(Debug)]
+    pub struct Bed(());
+
+    impl Bed {
+        pub fn new() -> Self {
+            Self(())
+        }
+        pub fn lie_down(&self, _far: bool) {}
+        pub fn get_up(&self) {}
+        pub fn prepare(&self, _: u32) {}
+    }
+}
+
+pub use imp::Bed;
