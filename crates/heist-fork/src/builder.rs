@@ -44,7 +44,7 @@ pub trait ThreadSpawn {
 impl ThreadSpawn for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
         let pool = Arc::clone(thread.seat.pool());
-        pool.start(thread.seat)
+        pool.start(thread.seat, thread.name)
     }
     const IS_OWN: bool = true;
 }
@@ -290,6 +290,10 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             });
             match started {
                 Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    pool.close();
+                    return Err(ThreadPoolBuildError::bad_value(error.to_string()));
+                }
                 Err(error) if index == 0 || !S::IS_OWN => {
                     pool.close();
                     return Err(error.into());

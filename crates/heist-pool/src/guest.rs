@@ -72,6 +72,7 @@ impl Pool {
             None => Err(f),
             Some(index) => {
                 visit.enter(index);
+                self.watch();
                 let result = halt_unwinding(f);
                 visit.leave();
                 Ok(result)

@@ -9,32 +9,38 @@ mod imp {
         rustix::thread::gettid().as_raw_nonzero().get() as u32
     }
 
-    /// State letter and CPU time (in ticks) of a thread of this process.
-    fn stat(tid: u32) -> Option<(u8, u64)> {
-        let mut buffer = [0; 512];
-        let mut file = std::fs::File::open(format!("/proc/self/task/{tid}/stat")).ok()?;
-        let n = file.read(&mut buffer).ok()?;
-        parse(&buffer[..n])
+    fn read<const N: usize>(tid: u32, file: &str, buffer: &mut [u8; N]) -> Option<usize> {
+        let mut file = std::fs::File::open(format!("/proc/self/task/{tid}/{file}")).ok()?;
+        file.read(buffer).ok()
     }
 
-    /// The name may hold anything, so fields are counted from its last parenthesis.
-    pub(super) fn parse(line: &[u8]) -> Option<(u8, u64)> {
+    /// State letter of a thread of this process.
+    fn state(tid: u32) -> Option<u8> {
+        let mut buffer = [0; 128];
+        let n = read(tid, "stat", &mut buffer)?;
+        parse_state(&buffer[..n])
+    }
+
+    /// The name may hold anything, so the state is looked for behind its last parenthesis.
+    pub(super) fn parse_state(line: &[u8]) -> Option<u8> {
         let after = line.iter().rposition(|&b| b == b')')? + 2;
-        let mut fields = line.get(after..)?.split(|&b| b == b' ');
-        let state = *fields.next()?.first()?;
-        let number = |field: Option<&[u8]>| std::str::from_utf8(field?).ok()?.parse::<u64>().ok();
-        let user = number(fields.nth(10))?;
-        let system = number(fields.next())?;
-        Some((state, user + system))
+        line.get(after).copied()
+    }
+
+    /// The first number of the line.
+    pub(super) fn parse_ns(line: &[u8]) -> Option<u64> {
+        let number = line.split(|&b| b == b' ').next()?;
+        std::str::from_utf8(number).ok()?.parse().ok()
     }
 
     pub fn is_asleep(tid: u32) -> bool {
         // A thread that is gone is not going to run either.
-        tid == 0 || stat(tid).is_none_or(|(state, _)| matches!(state, b'S' | b'D' | b'T' | b'Z'))
+        tid == 0 || state(tid).is_none_or(|state| matches!(state, b'S' | b'D' | b'T' | b'Z'))
     }
 
-    pub fn cpu_ticks(tid: u32) -> u64 {
-        stat(tid).map_or(0, |(_, ticks)| ticks)
+    pub fn cpu_ns(tid: u32) -> u64 {
+        let mut buffer = [0; 128];
+        read(tid, "schedstat", &mut buffer).and_then(|n| parse_ns(&buffer[..n])).unwrap_or(0)
     }
 }
 
@@ -46,7 +52,7 @@ mod imp {
     pub fn is_asleep(_: u32) -> bool {
         true
     }
-    pub fn cpu_ticks(_: u32) -> u64 {
+    pub fn cpu_ns(_: u32) -> u64 {
         0
     }
 }
@@ -61,9 +67,9 @@ pub fn is_asleep(tid: u32) -> bool {
     imp::is_asleep(tid)
 }
 
-/// The CPU time that the thread has used, in the kernel's ticks. Where that cannot be known: 0, always.
-pub fn cpu_ticks(tid: u32) -> u64 {
-    imp::cpu_ticks(tid)
+/// The CPU time that the thread has used. Where that cannot be known: 0, always.
+pub fn cpu_ns(tid: u32) -> u64 {
+    imp::cpu_ns(tid)
 }
 
 #[cfg(all(test, target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
@@ -72,10 +78,21 @@ mod tests {
 
     #[test]
     fn names_with_parentheses_are_read() {
-        let line = b"12 (a ) R 3) S 1 2 3 4 5 6 7 8 9 10 7 5 0 0 20 0 1";
-        assert_eq!(imp::parse(line), Some((b'S', 12)));
-        assert_eq!(imp::parse(b"garbage"), None);
-        assert_eq!(imp::parse(b"1 (x)"), None);
+        assert_eq!(imp::parse_state(b"12 (a ) R 3) S 1 2 3"), Some(b'S'));
+        assert_eq!(imp::parse_state(b"garbage"), None);
+        assert_eq!(imp::parse_state(b"1 (x)"), None);
+        assert_eq!(imp::parse_ns(b"1234567890123 5 6\n"), Some(1_234_567_890_123));
+        assert_eq!(imp::parse_ns(b"x"), None);
+    }
+
+    #[test]
+    fn cpu_time_grows_with_work() {
+        let before = cpu_ns(tid());
+        let mut x = 1u64;
+        while cpu_ns(tid()) == before {
+            x = std::hint::black_box(x.wrapping_mul(3));
+        }
+        assert!(cpu_ns(tid()) > before);
     }
 
     #[test]

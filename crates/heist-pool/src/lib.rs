@@ -5,6 +5,8 @@ mod guest;
 mod idle;
 pub mod job;
 mod kernel;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod monitor;
 mod place;
 pub mod pool;
 pub mod queue;

@@ -47,7 +47,10 @@ pub struct Config {
 pub struct Seat {
     pool: Arc<Pool>,
     worker: Arc<Worker>,
-    index: u16,
+    /// `None` for a rescuer.
+    index: Option<u16>,
+    /// What name and handlers are told.
+    shown: u16,
     is_searcher: bool,
     has_run: bool,
 }
@@ -70,7 +73,12 @@ pub struct Pool {
     tracing: AtomicBool,
     /// Whether a woken thread should not share its waker's core: see `policy::wake_far`.
     wakes_far: AtomicBool,
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) watch: crate::monitor::Watch,
+    /// Threads that run jobs without an index, because all others are stuck.
+    rescuers: Mutex<Vec<u16>>,
     warned: AtomicBool,
+    warned_stuck: AtomicBool,
     start_refused: AtomicBool,
     handles: Mutex<Vec<thread::JoinHandle<()>>>,
     left: Mutex<()>,
@@ -93,7 +101,11 @@ impl Pool {
             guests: AtomicUsize::new(0),
             tracing: AtomicBool::new(false),
             wakes_far: AtomicBool::new(true),
+            #[cfg(not(any(heist_loom, heist_shuttle)))]
+            watch: crate::monitor::Watch::default(),
+            rescuers: Mutex::new(Vec::new()),
             warned: AtomicBool::new(false),
+            warned_stuck: AtomicBool::new(false),
             start_refused: AtomicBool::new(false),
             handles: Mutex::new(Vec::new()),
             left: Mutex::new(()),
@@ -179,9 +191,14 @@ impl Pool {
         let wake = policy::on_new_work(self.idle.counters().view()) == policy::Wake::One;
         if wake {
             self.wake_one();
+        } else {
+            self.watch();
         }
         wake
     }
+
+    #[cfg(any(heist_loom, heist_shuttle))]
+    pub(crate) fn watch(&self) {}
 
     pub(crate) fn wakes_far(&self) -> bool {
         self.wakes_far.load(Ordering::Relaxed)
@@ -236,6 +253,7 @@ impl Pool {
         if let Some(worker) = self.table.get(thread.into()) {
             worker.give(index, self.wakes_far());
         }
+        self.watch();
     }
 
     /// An index is free and there is work: somebody gets it, for a broadcast that only its holder may run if there is one.
@@ -256,6 +274,53 @@ impl Pool {
 
     pub(crate) fn guest_goes(&self) {
         self.guests.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The kernel's numbers of all threads that run jobs now, or are stuck in one, by thread number.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn running_threads(&self) -> Vec<(u16, u32)> {
+        let desk = self.idle.open();
+        let mut ids: Vec<u16> = (0..self.parallelism() as u16).filter_map(|i| desk.holder(i)).collect();
+        drop(desk);
+        ids.extend(lock(&self.rescuers).iter());
+        let tid = |id: u16| self.table.get(id.into()).map(|worker| (id, worker.tid()));
+        ids.into_iter().filter_map(tid).collect()
+    }
+
+    /// Lets one more thread run the queued jobs, without an index.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn rescue(self: &Arc<Self>) {
+        if !self.may_start() {
+            return;
+        }
+        if !self.warned_stuck.swap(true, Ordering::Relaxed) {
+            eprintln!(
+                "heist: every worker of a pool has been asleep for a second while jobs are queued; spare threads run \
+                 those. Wrap calls that block in heist::blocking(|| ...)"
+            );
+        }
+        let started = self.take_seat(None, false).and_then(|seat| {
+            let name = seat.name();
+            self.start(seat, name)
+        });
+        if let Err(error) = started {
+            self.warn_start(&error);
+        }
+    }
+
+    /// Opens the stacks of owners that are stuck.
+    pub(crate) fn force_all(&self) {
+        for worker in self.table.iter().filter(|worker| worker.stack.has_jobs()) {
+            worker.stack.force();
+        }
+    }
+
+    pub(crate) fn rescuer_comes(&self, id: u16) {
+        lock(&self.rescuers).push(id);
+    }
+
+    pub(crate) fn rescuer_goes(&self, id: u16) {
+        lock(&self.rescuers).retain(|&r| r != id);
     }
 
     /// What a thread that is about to sleep can still find.
@@ -279,28 +344,30 @@ impl Pool {
 
     /// Takes a seat for a thread that will run with `index`.
     pub fn seat(self: &Arc<Self>, index: usize) -> io::Result<Seat> {
-        let seat = self.take_seat(index as u16, false)?;
+        let seat = self.take_seat(Some(index as u16), false)?;
         let mut desk = self.idle.open();
         let got = desk.acquire(seat.worker.id(), Some(index as u16));
         debug_assert_eq!(got, Some(index as u16));
         Ok(seat)
     }
 
-    fn take_seat(self: &Arc<Self>, index: u16, is_searcher: bool) -> io::Result<Seat> {
+    fn take_seat(self: &Arc<Self>, index: Option<u16>, is_searcher: bool) -> io::Result<Seat> {
         let worker = self.table.enrol().ok_or_else(|| io::Error::other("too many threads in one pool"))?;
         self.live.fetch_add(1, Ordering::Relaxed);
-        Ok(Seat { pool: Arc::clone(self), worker, index, is_searcher, has_run: false })
+        let shown = index.unwrap_or(worker.id() % self.parallelism() as u16);
+        Ok(Seat { pool: Arc::clone(self), worker, index, shown, is_searcher, has_run: false })
     }
 
     fn start_spare(&self, index: u16) -> io::Result<()> {
         // The pool is only ever made in an `Arc`; its threads hold one each, and so does whoever calls us.
         let this = self.arc();
-        let seat = this.take_seat(index, true)?;
+        let seat = this.take_seat(Some(index), true)?;
         self.idle.open().started(seat.worker.id(), index);
-        self.start(seat)
+        let name = seat.name();
+        self.start(seat, name)
     }
 
-    fn arc(&self) -> Arc<Self> {
+    pub(crate) fn arc(&self) -> Arc<Self> {
         // SAFETY: made by `Arc::new` in `new`, and `self` is borrowed from one, so the count is above 0.
         unsafe {
             Arc::increment_strong_count(std::ptr::from_ref(self));
@@ -309,9 +376,9 @@ impl Pool {
     }
 
     /// Starts a thread of our own for a seat.
-    pub fn start(&self, seat: Seat) -> io::Result<()> {
+    pub fn start(&self, seat: Seat, name: Option<String>) -> io::Result<()> {
         let mut builder = thread::Builder::new();
-        if let Some(name) = seat.name() {
+        if let Some(name) = name {
             if name.contains('\0') {
                 let message = format!("thread_name gave {name:?}, and a thread's name cannot hold a NUL");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -478,12 +545,12 @@ impl Seat {
 
     /// The index the thread starts with.
     pub fn index(&self) -> usize {
-        self.index.into()
+        self.shown.into()
     }
 
     /// The name the thread should have.
     pub fn name(&self) -> Option<String> {
-        self.pool.config.thread_name.as_ref().map(|name| name(self.index.into()))
+        self.pool.config.thread_name.as_ref().map(|name| name(self.shown.into()))
     }
 
     /// The stack size it should have.
@@ -499,13 +566,16 @@ impl Seat {
         let local = Local::new(Arc::clone(&pool), Arc::clone(&worker), false);
         // SAFETY: `local` stays in this frame, and `leave` comes below, on this thread; nothing in between unwinds.
         unsafe { local.enter() };
-        local.start_with(self.index, self.is_searcher);
+        match self.index {
+            Some(index) => local.start_with(index, self.is_searcher),
+            None => local.start_rescue(),
+        }
         if let Some(handler) = &pool.config.start_handler {
-            pool.call_handler(|| handler(self.index.into()));
+            pool.call_handler(|| handler(self.shown.into()));
         }
         local.run();
         if let Some(handler) = &pool.config.exit_handler {
-            pool.call_handler(|| handler(self.index.into()));
+            pool.call_handler(|| handler(self.shown.into()));
         }
         local.leave();
         drop(local);
@@ -523,8 +593,8 @@ impl Pool {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if !self.has_run {
-            self.pool.idle.open().unhold(self.index);
+        if let (false, Some(index)) = (self.has_run, self.index) {
+            self.pool.idle.open().unhold(index);
         }
         self.pool.table.vacate(Arc::clone(&self.worker));
         let guard = lock(&self.pool.left);
@@ -532,5 +602,9 @@ impl Drop for Seat {
             self.pool.all_left.notify_all();
         }
         drop(guard);
+        // One thread less to wait for: the others may all be parked.
+        if self.pool.is_closing() {
+            self.pool.leave_if_done();
+        }
     }
 }

@@ -433,6 +433,65 @@ fn results_of_the_other_half_are_dropped_once() {
     }
 }
 
+/// With `panic!` itself, whose hook runs: the second half panics while the first one's panic unwinds over it.
+#[test]
+fn both_halves_with_the_panic_hook() {
+    let _watch = watch!();
+    for n in SIZES {
+        let pool = pool(n);
+        for round in 0..ROUNDS {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                pool.install(|| {
+                    let a = || {
+                        compute(if round % 2 == 0 { 0 } else { 100 });
+                        panic!("first")
+                    };
+                    heist::join(a, || panic!("second"))
+                })
+            }));
+            assert_eq!(caught.err().unwrap().downcast_ref::<&str>(), Some(&"first"));
+        }
+        check_alive(&pool);
+    }
+}
+
+const CHILD: &str = "HEIST_TEST_CHILD";
+
+/// The first half panics; the second's result is nobody's, and its drop panics too. Whether it was stolen must not decide
+/// between a panic that arrives and the end of the process.
+#[test]
+fn a_result_whose_drop_panics() {
+    struct Armed;
+    impl Drop for Armed {
+        fn drop(&mut self) {
+            resume_unwind(Box::new("the result's drop"));
+        }
+    }
+    let _watch = watch!();
+    if std::env::var_os(CHILD).is_none() {
+        let output = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_result_whose_drop_panics", "--nocapture"])
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    for n in SIZES {
+        let pool = pool(n);
+        for round in 0..ROUNDS {
+            let thrower = Thrower::default();
+            let a = || {
+                compute(if round % 2 == 0 { 0 } else { 200 });
+                thrower.throw("a")
+            };
+            let caught = catch_unwind(AssertUnwindSafe(|| pool.install(|| heist::join(a, || Armed))));
+            assert_eq!(defuse(caught.err().unwrap()), "a");
+        }
+        check_alive(&pool);
+    }
+}
+
 /// Captured values of a detached closure that panics are dropped, before the handler hears of it or after, but once.
 #[test]
 fn captured_values_are_dropped() {

@@ -1,0 +1,263 @@
+//! Models of the fork stack for loom. Each says which bug it hunts; `check/planted.sh` plants those bugs and expects these to
+//! fail.
+//!
+//! Run with `RUSTFLAGS="--cfg heist_loom" cargo test -p heist-pool --release --lib loom`.
+//!
+//! Every model starts from two orders, with the owner first and with a thief first: loom begins with one schedule and
+//! reverses pairs of accesses, but overlooks some pairs, and the two starting points make up for each other.
+
+use super::{Look, Popped, Pushed, Slot, Stack, hot};
+use crate::forks::Hot;
+use heist_sync::cell::UnsafeCell;
+use heist_sync::{Parker, StdArc as Arc, thread};
+use loom::model::Builder;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The half of a fork, with a ledger. loom sees its frame: `given` must have arrived when the job runs (E1, E4), and `result`
+/// when its owner goes on (E2).
+#[derive(Default)]
+struct Job {
+    runs: AtomicUsize,
+    given: UnsafeCell<usize>,
+    result: UnsafeCell<usize>,
+    body: Option<Box<dyn Fn() + Send + Sync>>,
+}
+
+const GIVEN: usize = 7;
+
+impl Job {
+    fn with(body: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { body: Some(Box::new(body)), ..Self::default() }
+    }
+
+    unsafe fn exec(frame: *mut ()) {
+        // SAFETY: the models keep all jobs until their threads are joined.
+        unsafe { &*frame.cast::<Self>() }.run();
+    }
+
+    fn run(&self) {
+        assert_eq!(self.runs.fetch_add(1, Ordering::Relaxed), 0, "a job has run twice");
+        // SAFETY: loom checks it.
+        let given = self.given.with(|p| unsafe { *p });
+        assert_eq!(given, GIVEN);
+        if let Some(body) = &self.body {
+            body();
+        }
+        // SAFETY: loom checks it.
+        self.result.with_mut(|p| unsafe { *p = given + 1 });
+    }
+
+    fn has_run(&self) -> bool {
+        self.runs.load(Ordering::Relaxed) == 1
+    }
+
+    fn frame(&self) -> *mut () {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+}
+
+/// A thread that owns a stack, doing what `join` does.
+struct Owner {
+    stack: Arc<Stack>,
+    parker: Arc<Parker>,
+    hot: &'static Hot,
+}
+
+impl Owner {
+    fn enter(stack: &Arc<Stack>, parker: &Arc<Parker>, fenced: bool) -> Self {
+        let hot = hot();
+        // SAFETY: each model has one owner per stack; nothing is behind the address.
+        unsafe { stack.enter(hot, std::ptr::dangling(), fenced) };
+        Self { stack: stack.clone(), parker: parker.clone(), hot }
+    }
+
+    fn push(&self, job: &Job) -> *mut Slot {
+        // SAFETY: loom checks it: nobody has the frame.
+        job.given.with_mut(|p| unsafe { *p = GIVEN });
+        let slot = self.hot.top();
+        // SAFETY: the job stays until the model ends.
+        unsafe { self.hot.push_at(slot, Job::exec, job.frame()) };
+        slot
+    }
+
+    /// False if the stack was full.
+    fn fork(&self, job: &Job) -> (*mut Slot, Pushed) {
+        let slot = self.push(job);
+        let pushed = if self.hot.is_slow_push(slot) { self.stack.push_slow(self.hot, slot) } else { Pushed::Kept };
+        (slot, pushed)
+    }
+
+    /// The end of a join: true if the job was the owner's own to run.
+    fn join(&self, slot: *mut Slot, job: &Job) -> bool {
+        let popped =
+            if self.hot.pop_is_slow(slot) { self.stack.pop_slow(self.hot, slot) } else { Popped::Mine };
+        let mine = popped != Popped::Stolen;
+        if mine {
+            job.run();
+        } else {
+            self.stack.stand_above(self.hot, slot);
+            // SAFETY: a slot of the own stack.
+            let state = unsafe { &*slot };
+            while !state.state().is_done() {
+                if state.announce_wait() {
+                    self.parker.park();
+                }
+            }
+            self.stack.reset(self.hot, slot);
+        }
+        assert!(job.has_run());
+        // SAFETY: loom checks it: the result has arrived.
+        assert_eq!(job.result.with(|p| unsafe { *p }), GIVEN + 1);
+        // SAFETY: loom checks it: the frame goes now, so nobody else may be in it.
+        job.given.with_mut(|p| unsafe { *p = 0 });
+        // SAFETY: as above.
+        job.result.with_mut(|p| unsafe { *p = 0 });
+        mine
+    }
+
+    /// Forks all jobs into each other and joins them, newest first.
+    fn nest(&self, jobs: &[Job]) {
+        let Some((job, inner)) = jobs.split_first() else { return };
+        let (slot, pushed) = self.fork(job);
+        if pushed == Pushed::Full {
+            job.run();
+            return self.nest(inner);
+        }
+        self.nest(inner);
+        self.join(slot, job);
+    }
+}
+
+/// What a thief does.
+#[derive(Clone, Copy)]
+enum Theft {
+    Steal,
+    Ask,
+    Force,
+}
+use Theft::{Ask, Force, Steal};
+
+#[derive(Clone)]
+struct Thief {
+    stack: Arc<Stack>,
+    /// Its owner's.
+    parker: Arc<Parker>,
+}
+
+impl Thief {
+    fn act(&self, thefts: &[Theft]) {
+        for theft in thefts {
+            match theft {
+                Steal => {
+                    if let Look::Claimed(job) = self.stack.steal() {
+                        if job.run(1, 0) {
+                            self.parker.unpark();
+                        }
+                    }
+                }
+                Ask => self.stack.arm(),
+                Force => drop(self.stack.force()),
+            }
+        }
+    }
+}
+
+/// Both starting orders, with a bound on preemptions.
+fn check(preemptions: usize, model: impl Fn(bool) + Send + Sync + Copy + 'static) {
+    for owner_first in [true, false] {
+        let mut builder = Builder::new();
+        builder.preemption_bound = Some(preemptions);
+        builder.max_branches = 20_000;
+        builder.check(move || model(owner_first));
+    }
+}
+
+/// An owner that forks `jobs` jobs into each other, against one or two thieves.
+fn race(owner_first: bool, fenced: bool, jobs: usize, thefts: &[&'static [Theft]]) {
+    let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+    let jobs: Arc<[Job]> = (0..jobs).map(|_| Job::default()).collect();
+    let thief = Thief { stack: stack.clone(), parker: parker.clone() };
+    let owner = {
+        let jobs = jobs.clone();
+        move || {
+            let owner = Owner::enter(&stack, &parker, fenced);
+            owner.nest(&jobs);
+            assert_eq!(stack.position(owner.hot.top()), 0);
+            stack.leave(owner.hot);
+        }
+    };
+    let mut thieves = thefts.iter().map(|&thefts| {
+        let thief = thief.clone();
+        move || thief.act(thefts)
+    });
+    if owner_first {
+        let thieves: Vec<_> = thieves.map(thread::spawn).collect();
+        owner();
+        thieves.into_iter().for_each(|t| t.join().unwrap());
+    } else {
+        let first = thieves.next().unwrap();
+        let mut others = vec![thread::spawn(owner)];
+        others.extend(thieves.map(thread::spawn));
+        first();
+        others.into_iter().for_each(|t| t.join().unwrap());
+    }
+    assert!(jobs.iter().all(Job::has_run), "each job exactly once");
+}
+
+/// Bugs hunted: one job for two, a result that has not arrived, a wait that is not woken (W1).
+#[test]
+fn one_fork_against_a_thief() {
+    check(3, |first| race(first, false, 1, &[&[Steal, Steal]]));
+}
+
+/// Bugs hunted: as above, with a stack that is reset below a thief's feet.
+#[test]
+fn nested_forks_against_a_thief() {
+    check(3, |first| race(first, false, 2, &[&[Steal, Steal]]));
+}
+
+#[test]
+fn nested_forks_against_two_thieves() {
+    check(2, |first| race(first, false, 2, &[&[Steal, Steal], &[Steal]]));
+}
+
+/// Bug hunted: an answer that shares a job twice or loses it.
+#[test]
+fn answers_against_a_thief_that_asks() {
+    check(3, |first| race(first, false, 3, &[&[Ask, Steal, Steal]]));
+}
+
+/// Bugs hunted: a forcing thief that publishes what the owner pops meanwhile, because the pop has no barrier
+/// (`fork_pop_no_barrier`), or because the owner restores its bound after it has changed the word
+/// (`fork_word_before_bound`).
+#[test]
+fn force_against_pops() {
+    check(3, |first| race(first, false, 3, &[&[Force, Steal]]));
+}
+
+#[test]
+fn force_against_pops_that_answer() {
+    check(3, |first| race(first, false, 3, &[&[Ask, Force, Steal]]));
+}
+
+#[test]
+fn force_against_pops_and_another_thief() {
+    check(2, |first| race(first, false, 3, &[&[Force, Steal], &[Ask, Steal]]));
+}
+
+/// Bug hunted: a push onto a full stack, published by a forcing thief before the owner takes it back.
+#[test]
+fn force_against_a_full_stack() {
+    check(2, |first| race(first, false, super::SLOTS + 1, &[&[Steal, Steal, Force, Steal]]));
+}
+
+/// Without an asymmetric barrier: every push and pop goes through the slow path.
+#[test]
+fn fenced_forks_against_a_thief() {
+    check(3, |first| race(first, true, 2, &[&[Ask, Steal]]));
+}
+
+#[test]
+fn fenced_force_against_pops() {
+    check(3, |first| race(first, true, 2, &[&[Force, Steal]]));
+}

@@ -73,10 +73,6 @@ impl Desk {
         &self.parked
     }
 
-    pub fn has_lenders(&self) -> bool {
-        !self.lenders.is_empty()
-    }
-
     /// The thread that runs with `index`.
     pub fn holder(&self, index: u16) -> Option<u16> {
         self.holder[index as usize]

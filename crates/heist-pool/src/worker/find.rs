@@ -33,7 +33,7 @@ impl Local {
     pub(super) fn find_near(&self) -> Option<JobRef> {
         let turn = self.turn.get().wrapping_add(1);
         self.turn.set(turn);
-        if let Some(job) = self.index.get().and_then(|i| self.pool.broadcasts(i).pop()) {
+        if let Some(job) = self.index.get().and_then(|i| self.pool.broadcasts(i).steal()) {
             return Some(job);
         }
         let mut view = Sources {
@@ -44,7 +44,7 @@ impl Local {
         loop {
             match policy::next_source(turn, view) {
                 Source::Injector => {
-                    if let Some(job) = self.take_injected() {
+                    if let Some(job) = self.pool.injector().steal() {
                         return Some(job);
                     }
                     view.injector = false;
@@ -58,11 +58,6 @@ impl Local {
                 Source::Steal | Source::Park => return None,
             }
         }
-    }
-
-    /// One job of a fair share of the injector; the rest of the share goes to the own queue, where others can steal it.
-    fn take_injected(&self) -> Option<JobRef> {
-        self.pool.injector().pop()
     }
 
     /// One round over all other threads, from a random one on.

@@ -114,6 +114,8 @@ pub struct Local {
     lying: Cell<bool>,
     /// When it last woke somebody for a job that it shared.
     woke_at: Cell<Option<Instant>>,
+    /// It runs jobs without an index until there are none, because all others are stuck.
+    rescuing: Cell<bool>,
     /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
     is_guest: bool,
 }
@@ -136,6 +138,7 @@ impl Local {
             random: RefCell::new(Random::new(seed)),
             lying: Cell::new(false),
             woke_at: Cell::new(None),
+            rescuing: Cell::new(false),
             is_guest,
         }
     }
@@ -211,6 +214,11 @@ impl Local {
     pub(crate) fn start_with(&self, index: u16, is_searcher: bool) {
         self.set_index(Some(index));
         self.searching.set(is_searcher);
+    }
+
+    pub(crate) fn start_rescue(&self) {
+        self.pool.rescuer_comes(self.worker.id);
+        self.rescuing.set(true);
     }
 
     fn set_index(&self, index: Option<u16>) {

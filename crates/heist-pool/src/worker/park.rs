@@ -29,7 +29,6 @@ impl Local {
         self.index.set(None);
         desk.park(self.worker.id);
         let alone = desk.parked().len() == self.pool.live();
-        let surplus = self.pool.live() > self.pool.parallelism();
         drop(desk);
         if was_searching {
             self.pool.idle().end_search();
@@ -56,11 +55,11 @@ impl Local {
         }
         self.trace(Kind::Park, 0);
         self.lie_down();
-        self.sleep_in_bed(surplus)
+        self.sleep_in_bed()
     }
 
     /// S4.
-    fn sleep_in_bed(&self, surplus: bool) -> Slept {
+    fn sleep_in_bed(&self) -> Slept {
         loop {
             if let Some(index) = self.worker.take_given() {
                 self.searching.set(true);
@@ -72,7 +71,7 @@ impl Local {
                 return Slept::Leave;
             }
             // LIVENESS(S4): whoever gives an index, or ends the pool, unparks us after it has written so.
-            if !surplus {
+            if self.pool.live() <= self.pool.parallelism() {
                 self.worker.parker.park();
             } else if !self.worker.parker.park_timeout(Duration::from_nanos(tuning::SPARE_KEPT_NS))
                 && self.pool.live() > self.pool.parallelism()

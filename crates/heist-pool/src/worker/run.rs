@@ -15,6 +15,15 @@ impl Local {
                     continue;
                 }
             }
+            if self.rescuing.get() {
+                self.pool.force_all();
+                if let Some(found) = self.find_near().map(Found::Job).or_else(|| self.steal_round()) {
+                    self.run_found(found);
+                    continue;
+                }
+                self.rescuing.set(false);
+                self.pool.rescuer_goes(self.worker.id);
+            }
             match self.sleep() {
                 Slept::Resumed => {}
                 Slept::Leave => {

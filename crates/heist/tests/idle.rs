@@ -1,0 +1,96 @@
+//! Promise 6: idle costs nothing. A pool without work burns no CPU and wakes up for nothing.
+//!
+//! A binary of its own with a single test, because it counts the context switches of the whole process. Public bugs of this
+//! kind: rayon #343 (a spin without a bound), and every runtime with a periodic tick.
+
+#![cfg(target_os = "linux")]
+
+#[path = "rig/pool.rs"]
+mod pool;
+#[path = "rig/watchdog.rs"]
+mod watchdog;
+
+use pool::pool;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use watchdog::watch;
+
+/// What the kernel has counted for one thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Usage {
+    /// Times that it went to sleep.
+    sleeps: u64,
+    /// Nanoseconds on a CPU.
+    cpu_ns: u64,
+}
+
+/// Of all threads of this process but the caller, by number.
+fn usage() -> BTreeMap<u32, Usage> {
+    let own = std::fs::read_link("/proc/thread-self").expect("/proc is mounted");
+    let own: u32 = own.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir("/proc/self/task").unwrap() {
+        let path = entry.unwrap().path();
+        let tid: u32 = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        // A thread that ends while we look is gone from the next look, too.
+        let (Ok(status), Ok(schedstat)) =
+            (std::fs::read_to_string(path.join("status")), std::fs::read_to_string(path.join("schedstat")))
+        else {
+            continue;
+        };
+        if tid == own {
+            continue;
+        }
+        let sleeps = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:")).unwrap();
+        let cpu_ns = schedstat.split(' ').next().unwrap();
+        all.insert(tid, Usage { sleeps: sleeps.trim().parse().unwrap(), cpu_ns: cpu_ns.parse().unwrap() });
+    }
+    all
+}
+
+/// Waits until nothing has changed for a while, and returns what it was then.
+fn settled() -> BTreeMap<u32, Usage> {
+    let mut before = usage();
+    loop {
+        std::thread::sleep(Duration::from_millis(200));
+        let now = usage();
+        if now == before {
+            return now;
+        }
+        before = now;
+    }
+}
+
+fn sum(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = heist::join(|| sum(n - 1), || sum(n - 2));
+    a + b
+}
+
+#[test]
+fn an_idle_pool_sleeps() {
+    let _watch = watch!();
+    let pools = [pool(1), pool(2), pool(8)];
+    let check = |when: &str, window: Duration| {
+        let before = settled();
+        assert!(before.len() >= 1 + 2 + 8, "the pools' threads are counted");
+        std::thread::sleep(window);
+        let after = usage();
+        assert_eq!(before, after, "{when}: threads ran while there was nothing to do");
+    };
+    check("fresh", Duration::from_millis(500));
+    for pool in &pools {
+        assert_eq!(pool.install(|| sum(20)), 6765);
+        pool.broadcast(|_| ());
+        pool.fork(|f| f.join(|_| (), |_| ()));
+        // A wait that lends its index leaves a spare thread behind.
+        pool.scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|_| heist::blocking(|| std::thread::sleep(Duration::from_millis(1))));
+            }
+        });
+    }
+    check("after work", Duration::from_secs(2));
+}
