@@ -128,9 +128,8 @@ impl<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send> Call<'_, OP, R> {
         // SAFETY: the caller of `broadcast` waits for it; until it is counted out below, it is there.
         let this = unsafe { &*this.cast::<Self>() };
         let shared: *const Shared<OP> = this.shared;
-        let result = halt_unwinding(|| {
-            BroadcastContext::with(this.index, this.shared.calls, |c| (this.shared.op)(c))
-        });
+        let result =
+            halt_unwinding(|| BroadcastContext::with(this.index, this.shared.calls, |c| (this.shared.op)(c)));
         // SAFETY: one call, one writer; the reader waits for the signal.
         unsafe { *this.result.get() = Some(result) };
         // SAFETY: not counted out yet.

@@ -336,7 +336,9 @@ fn env_threads(name: &str) -> Result<Option<usize>, ThreadPoolBuildError> {
     match text.trim() {
         "" | "0" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {
-            ThreadPoolBuildError::bad_value(format!("{name}={text:?} is not a number of threads; unset it or give one"))
+            ThreadPoolBuildError::bad_value(format!(
+                "{name}={text:?} is not a number of threads; unset it or give one"
+            ))
         }),
     }
 }

@@ -204,7 +204,10 @@ fn finish_second<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, fra
     let hot = place.hot();
     let second = if hot.pop_is_slow(slot) && !pop_slow(hot, slot) {
         // SAFETY: stolen, and waited for.
-        unsafe { frame.take_result() }.err()
+        match unsafe { frame.take_result() } {
+            Ok(result) => halt_unwinding(|| drop(result)).err(),
+            Err(payload) => Some(payload),
+        }
     } else {
         // SAFETY: popped.
         let half = unsafe { frame.take() };
@@ -367,9 +370,17 @@ where
     let rb = halt_unwinding(|| b.run_here(here, top));
     match (ra, rb) {
         (Ok(ra), Ok(rb)) => (ra, rb),
-        (Err(payload), Ok(_)) | (Ok(_), Err(payload)) => std::panic::resume_unwind(payload),
-        (Err(payload), Err(second)) => {
-            discard(second);
+        (Err(payload), second) => {
+            // The second's result is dropped before the first's panic goes on, not while it does.
+            if let Err(second) = halt_unwinding(|| second.map(drop)).and_then(|second| second) {
+                discard(second);
+            }
+            std::panic::resume_unwind(payload)
+        }
+        (Ok(ra), Err(payload)) => {
+            if let Err(second) = halt_unwinding(|| drop(ra)) {
+                discard(second);
+            }
             std::panic::resume_unwind(payload)
         }
     }

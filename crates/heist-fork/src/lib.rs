@@ -8,6 +8,8 @@ mod join;
 mod scope;
 mod spawn;
 mod thread_pool;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod worker_local;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use builder::{ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder, max_num_threads};
@@ -19,3 +21,5 @@ pub use thread_pool::{
     ShutdownError, ThreadPool, Yield, current_num_threads, current_thread_has_pending_tasks,
     current_thread_index, yield_local, yield_now,
 };
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub use worker_local::WorkerLocal;

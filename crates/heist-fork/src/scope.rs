@@ -140,7 +140,12 @@ impl<'scope> Base<'scope> {
     }
 
     /// Opens a scope on the calling thread, in `pool`.
-    fn open<S, R>(pool: &Arc<Pool>, make: impl FnOnce(Self) -> S, base: impl Fn(&S) -> &Self, body: impl FnOnce(&S) -> R) -> R {
+    fn open<S, R>(
+        pool: &Arc<Pool>,
+        make: impl FnOnce(Self) -> S,
+        base: impl Fn(&S) -> &Self,
+        body: impl FnOnce(&S) -> R,
+    ) -> R {
         let here = Local::current();
         let parker = here.map_or_else(outside_parker, |local| Arc::clone(local.worker().parker()));
         let since = here.map_or(0, Local::spawned_position);

@@ -62,8 +62,7 @@ impl Pool {
             return Err(f);
         }
         let kept = KEPT.try_with(|kept| kept.borrow_mut().take()).unwrap_or(None);
-        let Some(mut visit) =
-            kept.filter(|v| Arc::ptr_eq(v.local.pool(), self)).or_else(|| Visit::new(self))
+        let Some(mut visit) = kept.filter(|v| Arc::ptr_eq(v.local.pool(), self)).or_else(|| Visit::new(self))
         else {
             return Err(f);
         };

@@ -80,8 +80,7 @@ impl Monitor {
             drop(watched);
             std::thread::sleep(LOOK_EVERY);
             // Looked at outside of the lock: a rescue starts threads.
-            let mut pools =
-                std::mem::take(&mut *self.watched.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut pools = std::mem::take(&mut *self.watched.lock().unwrap_or_else(PoisonError::into_inner));
             pools.retain_mut(Watched::look);
             self.watched.lock().unwrap_or_else(PoisonError::into_inner).append(&mut pools);
         }

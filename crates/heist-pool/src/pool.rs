@@ -9,6 +9,7 @@ use crate::worker::{Local, Worker};
 use heist_policy as policy;
 use heist_sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
 use heist_sync::{Condvar, Mutex, Parker, StdArc as Arc, lock, thread, thread_local};
+use heist_trace::{Position, Ring, Trace};
 use std::io;
 
 /// Events that a thread's ring keeps.
@@ -71,6 +72,8 @@ pub struct Pool {
     /// Other threads that have joined in.
     guests: AtomicUsize,
     tracing: AtomicBool,
+    /// Per thread, what its ring held when the trace began.
+    trace_from: Mutex<Vec<Position>>,
     /// Whether a woken thread should not share its waker's core: see `policy::wake_far`.
     wakes_far: AtomicBool,
     #[cfg(not(any(heist_loom, heist_shuttle)))]
@@ -100,6 +103,7 @@ impl Pool {
             live: AtomicUsize::new(0),
             guests: AtomicUsize::new(0),
             tracing: AtomicBool::new(false),
+            trace_from: Mutex::new(Vec::new()),
             wakes_far: AtomicBool::new(true),
             #[cfg(not(any(heist_loom, heist_shuttle)))]
             watch: crate::monitor::Watch::default(),
@@ -506,9 +510,29 @@ impl Pool {
 
     // ---- tracing ----
 
-    /// Starts or stops recording events.
-    pub fn set_tracing(&self, on: bool) {
-        self.tracing.store(on, Ordering::Relaxed);
+    /// From here on every thread records what it does.
+    pub fn start_trace(&self) {
+        let mut seen = lock(&self.trace_from);
+        let skip = |ring: &Ring| ring.since(Position::default(), &mut Vec::new()).0;
+        *seen = self.table.iter().map(|w| w.ring().map(skip).unwrap_or_default()).collect();
+        drop(seen);
+        self.tracing.store(true, Ordering::Relaxed);
+    }
+
+    /// Stops recording and returns what was recorded since `start_trace`.
+    pub fn stop_trace(&self) -> Trace {
+        self.tracing.store(false, Ordering::Relaxed);
+        let from = lock(&self.trace_from);
+        let mut trace = Trace::builder();
+        for worker in self.table.iter() {
+            let Some(ring) = worker.ring() else { continue };
+            let mut events = Vec::new();
+            let since = from.get(usize::from(worker.id())).copied().unwrap_or_default();
+            let (_, lost) = ring.since(since, &mut events);
+            let name = format!("heist thread {}", worker.id());
+            trace = trace.thread(worker.id(), name).batch(worker.id(), events, lost);
+        }
+        trace.finish()
     }
 }
 

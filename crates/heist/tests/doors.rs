@@ -103,9 +103,8 @@ impl World {
             }),
             Fork => return heist::fork(|_| inside(here)),
             ForkTwice => {
-                let (a, (b, c)) = heist::fork(|f| {
-                    f.join(|_| inside(here), |f| f.join(|_| inside(here), |_| inside(here)))
-                });
+                let (a, (b, c)) =
+                    heist::fork(|f| f.join(|_| inside(here), |f| f.join(|_| inside(here), |_| inside(here))));
                 return a + b + c;
             }
             Install => return self.pools[1 - here].install(|| inside(1 - here)),
@@ -161,9 +160,7 @@ impl World {
         let (b, here) = self.expected(second, here);
         let (c, _) = self.expected(third, here);
         let got = self.pools[0].install(|| {
-            self.enter(first, 0, &|here| {
-                self.enter(second, here, &|here| self.enter(third, here, &|_| 1))
-            })
+            self.enter(first, 0, &|here| self.enter(second, here, &|here| self.enter(third, here, &|_| 1)))
         });
         assert_eq!(got, a * b * c, "{third:?} in {second:?} in {first:?}");
     }

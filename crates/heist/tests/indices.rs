@@ -84,7 +84,9 @@ fn nested(scratch: &Scratch, levels: u32, leaf_us: u64) {
     if levels == 0 {
         return scratch.work(leaf_us);
     }
-    keeps_index(|| heist::join(|| nested(scratch, levels - 1, leaf_us), || nested(scratch, levels - 1, leaf_us)));
+    keeps_index(|| {
+        heist::join(|| nested(scratch, levels - 1, leaf_us), || nested(scratch, levels - 1, leaf_us))
+    });
 }
 
 #[test]
@@ -97,7 +99,9 @@ fn nested_loops_have_their_scratch_space_alone() {
             pool.install(|| nested(&scratch, 10, 1));
             pool.scope(|s| {
                 for _ in 0..20 {
-                    s.spawn(|_| keeps_index(|| heist::scope(|s| (0..5).for_each(|_| s.spawn(|_| scratch.work(1))))));
+                    s.spawn(|_| {
+                        keeps_index(|| heist::scope(|s| (0..5).for_each(|_| s.spawn(|_| scratch.work(1)))))
+                    });
                 }
             });
         }
@@ -293,7 +297,9 @@ fn broadcasts_meet_each_other() {
                     for _ in 0..20 {
                         s.spawn(|_| {
                             check_broadcast(&pool);
-                            heist::scope(|s| s.spawn_broadcast(|_, c| assert_eq!(current_thread_index(), Some(c.index()))));
+                            heist::scope(|s| {
+                                s.spawn_broadcast(|_, c| assert_eq!(current_thread_index(), Some(c.index())))
+                            });
                         });
                     }
                 });
@@ -346,7 +352,8 @@ fn spares_have_names_and_handlers() {
             drop(open);
         });
         pool.shutdown().unwrap();
-        let (ran, started, ended) = (ran.into_inner().unwrap(), started.lock().unwrap(), ended.lock().unwrap());
+        let (ran, started, ended) =
+            (ran.into_inner().unwrap(), started.lock().unwrap(), ended.lock().unwrap());
         assert!(ran.len() > n, "spares have run: {} threads", ran.len());
         for (id, name) in ran {
             let index = started.get(&id).expect("a start handler for each thread");
@@ -354,7 +361,10 @@ fn spares_have_names_and_handlers() {
             assert_eq!(name, Some(format!("worker-{index}")));
         }
         assert_eq!(started.len(), ended.len());
-        assert!(ended.iter().all(|(id, i)| started.get(id) == Some(i)), "the exit handler gets the same index");
+        assert!(
+            ended.iter().all(|(id, i)| started.get(id) == Some(i)),
+            "the exit handler gets the same index"
+        );
     }
 }
 

@@ -12,8 +12,8 @@ mod watchdog;
 use heist::ThreadPoolBuilder;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::process::{Command, Output};
-use std::sync::mpsc::channel;
 use std::sync::Mutex;
+use std::sync::mpsc::channel;
 use watchdog::watch;
 
 const CHILD: &str = "HEIST_TEST_CHILD";
@@ -38,7 +38,12 @@ fn is_child() -> bool {
 
 fn check(output: &Output) -> String {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}\n{}\n{stderr}", output.status, String::from_utf8_lossy(&output.stdout));
+    assert!(
+        output.status.success(),
+        "{}\n{}\n{stderr}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout)
+    );
     stderr
 }
 

@@ -347,7 +347,10 @@ fn run_program(seed: u64, round: u64) -> usize {
         .filter(|&id| got[id] != expected[id])
         .map(|id| (id, world.program.nodes[id].verb, got[id], expected[id]))
         .collect();
-    assert!(wrong.is_empty(), "seed {seed}, round {round}, pools {threads:?}: (id, verb, runs, wanted) {wrong:?}");
+    assert!(
+        wrong.is_empty(),
+        "seed {seed}, round {round}, pools {threads:?}: (id, verb, runs, wanted) {wrong:?}"
+    );
     nodes * times
 }
 

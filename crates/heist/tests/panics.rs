@@ -89,7 +89,10 @@ fn check_alive(pool: &ThreadPool) {
     pool.scope(|s| {
         for _ in 0..4 * n {
             s.spawn(|_| {
-                heist::join(|| count.fetch_add(1, Ordering::Relaxed), || count.fetch_add(1, Ordering::Relaxed));
+                heist::join(
+                    || count.fetch_add(1, Ordering::Relaxed),
+                    || count.fetch_add(1, Ordering::Relaxed),
+                );
             });
         }
     });
@@ -108,115 +111,226 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
-    Case { name: "first half", arrives: &["a"], throws: 1, marks: 1, run: |t, mark| {
-        heist::join(|| t.throw("a"), mark);
-    } },
-    Case { name: "first half, second stolen", arrives: &["a"], throws: 1, marks: 1, run: |t, mark| {
-        let a = || {
-            compute(100);
-            t.throw("a")
-        };
-        let b = || {
-            compute(200);
-            mark();
-        };
-        heist::join(a, b);
-    } },
-    Case { name: "second half", arrives: &["b"], throws: 1, marks: 1, run: |t, mark| {
-        heist::join(mark, || t.throw("b"));
-    } },
-    Case { name: "second half, stolen", arrives: &["b"], throws: 1, marks: 1, run: |t, mark| {
-        let a = || {
-            compute(100);
-            mark();
-        };
-        heist::join(a, || t.throw("b"));
-    } },
-    Case { name: "both halves", arrives: &["a"], throws: 2, marks: 0, run: |t, _| {
-        heist::join(|| t.throw("a"), || t.throw("b"));
-    } },
-    Case { name: "both halves, second stolen", arrives: &["a"], throws: 2, marks: 0, run: |t, _| {
-        let a = || {
-            compute(100);
-            t.throw("a")
-        };
-        heist::join(a, || t.throw("b"));
-    } },
-    Case { name: "join_context", arrives: &["b"], throws: 1, marks: 1, run: |t, mark| {
-        heist::join_context(|_| mark(), |_| t.throw("b"));
-    } },
-    Case { name: "nested joins", arrives: &["deep"], throws: 1, marks: 3, run: |t, mark| {
-        heist::join(
-            || heist::join(mark, || heist::join(|| t.throw("deep"), mark)),
-            mark,
-        );
-    } },
-    Case { name: "fork", arrives: &["f"], throws: 1, marks: 0, run: |t, _| {
-        heist::fork(|_| t.throw("f"));
-    } },
-    Case { name: "Fork::join", arrives: &["b"], throws: 1, marks: 2, run: |t, mark| {
-        heist::fork(|f| f.join(|f| f.join(|_| mark(), |_| t.throw("b")), |_| mark()));
-    } },
-    Case { name: "body of a scope", arrives: &["body"], throws: 1, marks: 3, run: |t, mark| {
-        heist::scope(|s| {
-            (0..3).for_each(|_| s.spawn(|_| mark()));
-            t.throw("body")
-        });
-    } },
-    Case { name: "job of a scope", arrives: &["job"], throws: 1, marks: 4, run: |t, mark| {
-        heist::scope(|s| {
-            s.spawn(|_| mark());
-            s.spawn(|_| t.throw("job"));
-            s.spawn(|s| s.spawn(|_| mark()));
-            s.spawn(|_| mark());
-            mark();
-        });
-    } },
-    Case { name: "all jobs of a scope and its body", arrives: &["job", "body"], throws: 5, marks: 0, run: |t, _| {
-        heist::scope(|s| {
-            (0..4).for_each(|_| s.spawn(|_| t.throw("job")));
-            t.throw("body")
-        });
-    } },
-    Case { name: "job of a fifo scope", arrives: &["job"], throws: 2, marks: 2, run: |t, mark| {
-        heist::scope_fifo(|s| {
-            s.spawn_fifo(|_| mark());
-            s.spawn_fifo(|_| t.throw("job"));
-            s.spawn_fifo(|_| t.throw("job"));
-            s.spawn_fifo(|_| mark());
-        });
-    } },
-    Case { name: "job of a scope in place", arrives: &["job"], throws: 1, marks: 2, run: |t, mark| {
-        heist::in_place_scope(|s| {
-            s.spawn(|_| t.throw("job"));
-            s.spawn(|_| mark());
-            mark();
-        });
-    } },
-    Case { name: "one call of a broadcast", arrives: &["call"], throws: 1, marks: -1, run: |t, mark| {
-        heist::broadcast(|c| {
-            mark();
-            if c.index() == 0 {
-                t.throw("call");
-            }
-        });
-    } },
-    Case { name: "one call of a scope's broadcast", arrives: &["call"], throws: 1, marks: -1, run: |t, mark| {
-        heist::scope(|s| {
-            s.spawn_broadcast(|_, c| {
+    Case {
+        name: "first half",
+        arrives: &["a"],
+        throws: 1,
+        marks: 1,
+        run: |t, mark| {
+            heist::join(|| t.throw("a"), mark);
+        },
+    },
+    Case {
+        name: "first half, second stolen",
+        arrives: &["a"],
+        throws: 1,
+        marks: 1,
+        run: |t, mark| {
+            let a = || {
+                compute(100);
+                t.throw("a")
+            };
+            let b = || {
+                compute(200);
                 mark();
-                if c.index() + 1 == c.num_threads() {
+            };
+            heist::join(a, b);
+        },
+    },
+    Case {
+        name: "second half",
+        arrives: &["b"],
+        throws: 1,
+        marks: 1,
+        run: |t, mark| {
+            heist::join(mark, || t.throw("b"));
+        },
+    },
+    Case {
+        name: "second half, stolen",
+        arrives: &["b"],
+        throws: 1,
+        marks: 1,
+        run: |t, mark| {
+            let a = || {
+                compute(100);
+                mark();
+            };
+            heist::join(a, || t.throw("b"));
+        },
+    },
+    Case {
+        name: "both halves",
+        arrives: &["a"],
+        throws: 2,
+        marks: 0,
+        run: |t, _| {
+            heist::join(|| t.throw("a"), || t.throw("b"));
+        },
+    },
+    Case {
+        name: "both halves, second stolen",
+        arrives: &["a"],
+        throws: 2,
+        marks: 0,
+        run: |t, _| {
+            let a = || {
+                compute(100);
+                t.throw("a")
+            };
+            heist::join(a, || t.throw("b"));
+        },
+    },
+    Case {
+        name: "join_context",
+        arrives: &["b"],
+        throws: 1,
+        marks: 1,
+        run: |t, mark| {
+            heist::join_context(|_| mark(), |_| t.throw("b"));
+        },
+    },
+    Case {
+        name: "nested joins",
+        arrives: &["deep"],
+        throws: 1,
+        marks: 3,
+        run: |t, mark| {
+            heist::join(|| heist::join(mark, || heist::join(|| t.throw("deep"), mark)), mark);
+        },
+    },
+    Case {
+        name: "fork",
+        arrives: &["f"],
+        throws: 1,
+        marks: 0,
+        run: |t, _| {
+            heist::fork(|_| t.throw("f"));
+        },
+    },
+    Case {
+        name: "Fork::join",
+        arrives: &["b"],
+        throws: 1,
+        marks: 2,
+        run: |t, mark| {
+            heist::fork(|f| f.join(|f| f.join(|_| mark(), |_| t.throw("b")), |_| mark()));
+        },
+    },
+    Case {
+        name: "body of a scope",
+        arrives: &["body"],
+        throws: 1,
+        marks: 3,
+        run: |t, mark| {
+            heist::scope(|s| {
+                (0..3).for_each(|_| s.spawn(|_| mark()));
+                t.throw("body")
+            });
+        },
+    },
+    Case {
+        name: "job of a scope",
+        arrives: &["job"],
+        throws: 1,
+        marks: 4,
+        run: |t, mark| {
+            heist::scope(|s| {
+                s.spawn(|_| mark());
+                s.spawn(|_| t.throw("job"));
+                s.spawn(|s| s.spawn(|_| mark()));
+                s.spawn(|_| mark());
+                mark();
+            });
+        },
+    },
+    Case {
+        name: "all jobs of a scope and its body",
+        arrives: &["job", "body"],
+        throws: 5,
+        marks: 0,
+        run: |t, _| {
+            heist::scope(|s| {
+                (0..4).for_each(|_| s.spawn(|_| t.throw("job")));
+                t.throw("body")
+            });
+        },
+    },
+    Case {
+        name: "job of a fifo scope",
+        arrives: &["job"],
+        throws: 2,
+        marks: 2,
+        run: |t, mark| {
+            heist::scope_fifo(|s| {
+                s.spawn_fifo(|_| mark());
+                s.spawn_fifo(|_| t.throw("job"));
+                s.spawn_fifo(|_| t.throw("job"));
+                s.spawn_fifo(|_| mark());
+            });
+        },
+    },
+    Case {
+        name: "job of a scope in place",
+        arrives: &["job"],
+        throws: 1,
+        marks: 2,
+        run: |t, mark| {
+            heist::in_place_scope(|s| {
+                s.spawn(|_| t.throw("job"));
+                s.spawn(|_| mark());
+                mark();
+            });
+        },
+    },
+    Case {
+        name: "one call of a broadcast",
+        arrives: &["call"],
+        throws: 1,
+        marks: -1,
+        run: |t, mark| {
+            heist::broadcast(|c| {
+                mark();
+                if c.index() == 0 {
                     t.throw("call");
                 }
             });
-        });
-    } },
-    Case { name: "blocking", arrives: &["blocked"], throws: 1, marks: 0, run: |t, _| {
-        heist::blocking(|| t.throw("blocked"));
-    } },
-    Case { name: "half inside of blocking", arrives: &["a"], throws: 1, marks: 1, run: |t, mark| {
-        heist::blocking(|| heist::join(|| t.throw("a"), mark));
-    } },
+        },
+    },
+    Case {
+        name: "one call of a scope's broadcast",
+        arrives: &["call"],
+        throws: 1,
+        marks: -1,
+        run: |t, mark| {
+            heist::scope(|s| {
+                s.spawn_broadcast(|_, c| {
+                    mark();
+                    if c.index() + 1 == c.num_threads() {
+                        t.throw("call");
+                    }
+                });
+            });
+        },
+    },
+    Case {
+        name: "blocking",
+        arrives: &["blocked"],
+        throws: 1,
+        marks: 0,
+        run: |t, _| {
+            heist::blocking(|| t.throw("blocked"));
+        },
+    },
+    Case {
+        name: "half inside of blocking",
+        arrives: &["a"],
+        throws: 1,
+        marks: 1,
+        run: |t, mark| {
+            heist::blocking(|| heist::join(|| t.throw("a"), mark));
+        },
+    },
 ];
 
 #[test]
@@ -398,7 +512,10 @@ fn a_lock_held_by_a_panicking_half_is_released() {
                 });
             }));
             assert_eq!(defuse(caught.unwrap_err()), "b");
-            assert!(lock.is_poisoned() && lock.try_lock().is_err_and(|e| matches!(e, std::sync::TryLockError::Poisoned(_))));
+            assert!(
+                lock.is_poisoned()
+                    && lock.try_lock().is_err_and(|e| matches!(e, std::sync::TryLockError::Poisoned(_)))
+            );
         }
         check_alive(&pool);
     }
@@ -425,7 +542,9 @@ fn results_of_the_other_half_are_dropped_once() {
             };
             let throw = || -> Counted { thrower.throw("half") };
             let caught = catch_unwind(AssertUnwindSafe(|| {
-                pool.install(|| if round % 2 == 0 { heist::join(make, throw) } else { heist::join(throw, make) })
+                pool.install(
+                    || if round % 2 == 0 { heist::join(make, throw) } else { heist::join(throw, make) },
+                )
             }));
             assert_eq!(defuse(caught.err().unwrap()), "half");
             assert_eq!(drops.load(Ordering::SeqCst), 1, "{n} workers, round {round}");

@@ -236,7 +236,10 @@ fn shutdown_races_with_the_last_jobs() {
             pool.spawn(move || {
                 let third = Arc::clone(&again);
                 heist::spawn(move || {
-                    heist::join(|| again.fetch_add(1, Ordering::Relaxed), || third.fetch_add(1, Ordering::Relaxed));
+                    heist::join(
+                        || again.fetch_add(1, Ordering::Relaxed),
+                        || third.fetch_add(1, Ordering::Relaxed),
+                    );
                 });
             });
             pool.shutdown().unwrap();
@@ -315,7 +318,8 @@ fn build_errors_name_the_value() {
     let message = error_of(ThreadPoolBuilder::new().num_threads(4).max_threads(3).build());
     assert!(message.contains('4') && message.contains("max_threads(3)"), "{message}");
 
-    let message = error_of(ThreadPoolBuilder::new().num_threads(2).thread_name(|i| format!("w\0{i}")).build());
+    let message =
+        error_of(ThreadPoolBuilder::new().num_threads(2).thread_name(|i| format!("w\0{i}")).build());
     assert!(message.contains(r"w\00"), "{message}");
 }
 
@@ -344,7 +348,8 @@ fn in_own_process(name: &str, variables: &[(&str, &str)]) -> std::process::Outpu
 fn environment_variables() {
     let _watch = watch!();
     if std::env::var_os(CHILD).is_some() {
-        let threads = |wanted| ThreadPoolBuilder::new().num_threads(wanted).build().map(|p| p.current_num_threads());
+        let threads =
+            |wanted| ThreadPoolBuilder::new().num_threads(wanted).build().map(|p| p.current_num_threads());
         match threads(0) {
             Ok(n) => println!("[{n} {}]", threads(64).unwrap()),
             Err(error) => println!("[{error}]"),

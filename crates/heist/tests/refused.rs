@@ -18,7 +18,8 @@ fn library(deps: &Path) -> PathBuf {
         name.starts_with("libheist-") && name.ends_with(".rlib")
     };
     let modified = |path: &PathBuf| path.metadata().and_then(|m| m.modified()).ok();
-    let files = std::fs::read_dir(deps).expect("the folder of this binary").map(|entry| entry.unwrap().path());
+    let files =
+        std::fs::read_dir(deps).expect("the folder of this binary").map(|entry| entry.unwrap().path());
     files.filter(is_heist).max_by_key(modified).expect("heist was built for this test")
 }
 
@@ -143,10 +144,16 @@ fn borrows_end() {
     let _watch = watch!();
     for (code, error) in [
         ("heist::scope(|s| { let n = 1; s.spawn(|_| drop(&n)); });", "may outlive"),
-        ("heist::scope(|s| { let n = 1; let m = &n; s.spawn(move |_| drop(m)); });", "does not live long enough"),
+        (
+            "heist::scope(|s| { let n = 1; let m = &n; s.spawn(move |_| drop(m)); });",
+            "does not live long enough",
+        ),
         ("let n = 1; heist::spawn(|| drop(&n));", "may outlive"),
         ("let mut n = 1; heist::join(|| n += 1, || n += 1);", "cannot borrow `n` as mutable more than once"),
-        ("let mut n = 1; heist::fork(|f| f.join(|_| n += 1, |_| n += 1));", "cannot borrow `n` as mutable more than once"),
+        (
+            "let mut n = 1; heist::fork(|f| f.join(|_| n += 1, |_| n += 1));",
+            "cannot borrow `n` as mutable more than once",
+        ),
         ("let mut kept = None; heist::scope(|s| kept = Some(s));", "error"),
         ("fn send<T: Send>() {} send::<heist::FnContext>();", NOT_SEND),
         ("fn send<T: Send>() {} send::<heist::BroadcastContext<'static>>();", NOT_SEND),

@@ -297,8 +297,14 @@ impl Path {
 #[test]
 fn paths_know_their_ancestors() {
     let a = Path::ROOT.child(1).child(2);
-    assert!(Path::ROOT.is_ancestor_of(a) && Path::ROOT.child(1).is_ancestor_of(a) && a.is_ancestor_of(a.child(3)));
-    assert!(!a.is_ancestor_of(a) && !a.is_ancestor_of(Path::ROOT.child(1)) && !Path::ROOT.child(2).is_ancestor_of(a));
+    assert!(
+        Path::ROOT.is_ancestor_of(a) && Path::ROOT.child(1).is_ancestor_of(a) && a.is_ancestor_of(a.child(3))
+    );
+    assert!(
+        !a.is_ancestor_of(a)
+            && !a.is_ancestor_of(Path::ROOT.child(1))
+            && !Path::ROOT.child(2).is_ancestor_of(a)
+    );
     assert!(!Path::ROOT.child(1).child(3).is_ancestor_of(a.child(3)));
 }
 
@@ -355,10 +361,7 @@ fn leapfrogging_takes_only_descendants() {
                 return compute(20);
             }
             // The second half is the heavy one: it is stolen, and its owner has to help with it.
-            heist::join(
-                || node(path.child(0), levels.saturating_sub(3)),
-                || node(path.child(1), levels - 1),
-            );
+            heist::join(|| node(path.child(0), levels.saturating_sub(3)), || node(path.child(1), levels - 1));
         });
     }
     let _watch = watch!();

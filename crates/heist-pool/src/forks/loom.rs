@@ -83,7 +83,8 @@ impl Owner {
     /// False if the stack was full.
     fn fork(&self, job: &Job) -> (*mut Slot, Pushed) {
         let slot = self.push(job);
-        let pushed = if self.hot.is_slow_push(slot) { self.stack.push_slow(self.hot, slot) } else { Pushed::Kept };
+        let pushed =
+            if self.hot.is_slow_push(slot) { self.stack.push_slow(self.hot, slot) } else { Pushed::Kept };
         (slot, pushed)
     }
 

@@ -64,7 +64,9 @@ impl Local {
         }
         let alone = self.is_guest && desk.parked().len() + 1 == self.pool.live();
         drop(desk);
-        self.trace(Kind::Lend, 0);
+        if let Some(index) = self.index.get() {
+            self.trace(Kind::Lend, u32::from(index));
+        }
         let lent = self.index.replace(None).is_some();
         match gift {
             Some(gift) => self.pool.tell(gift),
@@ -99,6 +101,7 @@ impl Local {
         drop(desk);
         if regain == Regain::Have {
             self.set_index(Some(index));
+            self.trace(Kind::Return, u32::from(index));
             return;
         }
         let mut holder = holder;
@@ -112,8 +115,9 @@ impl Local {
                 self.trace(Kind::Return, u32::from(index));
                 return;
             }
-            let asleep =
-                holder.and_then(|h| self.pool.table().get(h.into())).is_none_or(|w| kernel::is_asleep(w.tid()));
+            let asleep = holder
+                .and_then(|h| self.pool.table().get(h.into()))
+                .is_none_or(|w| kernel::is_asleep(w.tid()));
             let mut desk = self.pool.idle().open();
             if desk.holder(index) != holder {
                 holder = desk.holder(index);

@@ -18,6 +18,7 @@ pub(super) enum Slept {
 impl Local {
     /// Gives the index up and sleeps until somebody gives one.
     pub(super) fn sleep(&self) -> Slept {
+        self.trace(Kind::Park, 0);
         // S1: from here on an announcement of work finds a free index and no searcher, and wakes a sleeper: us.
         let was_searching = self.searching.replace(false);
         let mut desk = self.pool.idle().open();
@@ -47,13 +48,13 @@ impl Local {
                 drop(desk);
                 self.searching.set(true);
                 self.set_index(index);
+                self.trace(Kind::Wake, u32::from(self.worker.id));
                 return Slept::Resumed;
             }
         }
         if self.pool.is_closing() {
             self.pool.leave_if_done();
         }
-        self.trace(Kind::Park, 0);
         self.lie_down();
         self.sleep_in_bed()
     }
