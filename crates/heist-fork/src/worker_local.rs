@@ -136,7 +136,7 @@ impl<T: Send> WorkerLocal<T> {
     }
 }
 
-impl<T: Send + Default> Default for WorkerLocal<T> {
+impl<T: Send + Default + 'static> Default for WorkerLocal<T> {
     fn default() -> Self {
         Self::new(T::default)
     }

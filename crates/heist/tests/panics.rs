@@ -576,6 +576,101 @@ fn both_halves_with_the_panic_hook() {
 
 const CHILD: &str = "HEIST_TEST_CHILD";
 
+/// For a case whose failure is the end of the process: the test `name` runs itself in a process of its own. True in there.
+fn is_child(name: &str) -> bool {
+    if std::env::var_os(CHILD).is_some() {
+        return true;
+    }
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    false
+}
+
+/// A name is asked for whenever a spare is started, deep inside of somebody's wait: a panic of `thread_name` must not unwind over
+/// frames that other threads still use.
+#[test]
+fn thread_name_panics_for_a_spare() {
+    let _watch = watch!();
+    if !is_child("thread_name_panics_for_a_spare") {
+        return;
+    }
+    for n in SIZES {
+        let calls = AtomicUsize::new(0);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(n)
+            .thread_name(move |i| {
+                if calls.fetch_add(1, Ordering::SeqCst) >= n {
+                    resume_unwind(Box::new("no name"));
+                }
+                format!("w{i}")
+            })
+            .build()
+            .unwrap();
+        let count = AtomicUsize::new(0);
+        pool.scope(|s| {
+            for _ in 0..4 * n {
+                s.spawn(|_| {
+                    let slow = || {
+                        compute(500);
+                        count.fetch_add(1, Ordering::SeqCst);
+                    };
+                    heist::join(slow, || heist::join(slow, slow));
+                    heist::blocking(|| count.fetch_add(1, Ordering::SeqCst));
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 16 * n);
+        check_alive(&pool);
+        pool.shutdown().unwrap();
+    }
+}
+
+/// A build that unwinds leaves no threads behind.
+#[test]
+fn spawn_handler_panics() {
+    let _watch = watch!();
+    for failing in 0..3 {
+        let mut handles = Vec::new();
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            ThreadPoolBuilder::new()
+                .num_threads(3)
+                .spawn_handler(|thread| {
+                    if thread.index() == failing {
+                        resume_unwind(Box::new("handler"));
+                    }
+                    handles.push(std::thread::spawn(move || thread.run()));
+                    Ok(())
+                })
+                .build()
+        }));
+        assert_eq!(caught.err().unwrap().downcast_ref(), Some(&"handler"));
+        assert_eq!(handles.len(), failing);
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+    }
+}
+
+/// The same for a name that panics while the pool is built: those that were started leave.
+#[test]
+fn thread_name_panics_in_build() {
+    let _watch = watch!();
+    let (send, receive) = channel::<()>();
+    let send = Mutex::new(send);
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        ThreadPoolBuilder::new()
+            .num_threads(3)
+            // Held by the pool, and so gone when its last thread is.
+            .start_handler(move |_| drop(send.lock().unwrap().clone()))
+            .thread_name(|i| if i == 2 { resume_unwind(Box::new("name")) } else { format!("w{i}") })
+            .build()
+    }));
+    assert_eq!(caught.err().unwrap().downcast_ref(), Some(&"name"));
+    assert!(receive.recv().is_err(), "ends when the pool is gone");
+}
+
 /// The first half panics; the second's result is nobody's, and its drop panics too. Whether it was stolen must not decide
 /// between a panic that arrives and the end of the process.
 #[test]
@@ -587,13 +682,7 @@ fn a_result_whose_drop_panics() {
         }
     }
     let _watch = watch!();
-    if std::env::var_os(CHILD).is_none() {
-        let output = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_result_whose_drop_panics", "--nocapture"])
-            .env(CHILD, "1")
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
+    if !is_child("a_result_whose_drop_panics") {
         return;
     }
     for n in SIZES {

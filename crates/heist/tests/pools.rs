@@ -43,7 +43,8 @@ fn there_and_back(here: &ThreadPool, there: &ThreadPool, depth: usize) -> usize 
 fn pools_of_one_install_into_each_other() {
     let _watch = watch!();
     let (a, b) = (pool(1), pool(1));
-    for depth in 0..20 {
+    // The last is deeper than the number of spare threads that a pool has by default.
+    for depth in (0..20).chain([600]) {
         assert_eq!(a.install(|| there_and_back(&a, &b, depth)), depth + 1);
     }
 }
@@ -297,6 +298,61 @@ fn a_pool_of_one_does_everything() {
             assert_eq!(heist::current_thread_has_pending_tasks(), Some(false));
         });
     }
+}
+
+/// rayon's idiom for a wait of one's own: yield until it has happened.
+#[test]
+fn yield_until_it_has_happened() {
+    let _watch = watch!();
+    for n in [1, 2, 4] {
+        let pool = pool(n);
+        for _ in 0..100 {
+            let done = Arc::new(AtomicBool::new(false));
+            pool.install(|| {
+                let set = Arc::clone(&done);
+                heist::spawn(move || heist::spawn(move || set.store(true, Ordering::Release)));
+                while !done.load(Ordering::Acquire) {
+                    heist::yield_now().expect("in a pool");
+                }
+            });
+        }
+    }
+}
+
+/// A pool that lives inside of a job of another, and ends there.
+#[test]
+fn a_pool_inside_of_a_job() {
+    let _watch = watch!();
+    for n in [1, 2] {
+        let outer = pool(n);
+        for _ in 0..20 {
+            outer.scope(|s| {
+                for _ in 0..4 {
+                    s.spawn(|_| {
+                        let inner = pool(2);
+                        assert_eq!(inner.install(|| sum(8)), 21);
+                        assert_eq!(inner.install(|| outer.install(|| sum(8))), 21);
+                        inner.shutdown().unwrap();
+                    });
+                }
+            });
+        }
+    }
+}
+
+/// A worker waits for the end of another pool, whose last job needs that worker's pool.
+#[test]
+fn shutdown_of_a_pool_that_needs_ours() {
+    let _watch = watch!();
+    let outer = Arc::new(pool(1));
+    let (send, receive) = channel();
+    let ours = Arc::clone(&outer);
+    outer.install(move || {
+        let inner = pool(1);
+        inner.spawn(move || send.send(ours.install(|| sum(8))).unwrap());
+        inner.shutdown().unwrap();
+    });
+    assert_eq!(receive.recv(), Ok(21));
 }
 
 // ---- errors ----

@@ -1,0 +1,47 @@
+//! What a pool does, in under a minute.
+
+mod sum;
+mod uneven;
+
+use std::error::Error;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Plain arguments, as given.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// How many workers
+    #[arg(long, default_value_t = 4)]
+    workers: usize,
+    /// Columns of the timeline
+    #[arg(long, default_value_t = 100)]
+    width: usize,
+    /// Write the trace of the stealing run here, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+}
+
+/// Runs both parts and tells about them.
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let Arguments { workers, width, trace } = arguments;
+    if *workers == 0 {
+        return Err("--workers 0: a pool has at least one worker".into());
+    }
+    if *width < 40 {
+        return Err(format!("--width {width}: a timeline needs at least 40 columns").into());
+    }
+    let pool = heist::ThreadPoolBuilder::new().num_threads(*workers).build()?;
+    let started = pool.current_num_threads();
+    if started != *workers {
+        writeln!(out, "{workers} workers were asked for; there are {started}\n")?;
+    }
+    let stolen = uneven::show(&pool, *width, out)?;
+    if let Some(path) = trace {
+        let file = std::fs::File::create(path).map_err(|e| format!("--trace {}: {e}", path.display()))?;
+        stolen.write_chrome(std::io::BufWriter::new(file))?;
+        writeln!(out, "trace written to {}\n", path.display())?;
+    }
+    sum::show(&pool, out)?;
+    pool.shutdown()?;
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! Uneven work: 100, 100, 200 and 350 ms for four workers, first each its own, then whoever is free.
+
+use heist::ThreadPool;
+use heist::trace::{Style, Timeline, Trace};
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// What each worker starts with, in pieces; more than four workers begin again from the first.
+const LOAD: [u32; 4] = [20, 20, 40, 70];
+
+/// A piece holds its worker for 5 ms without computing, so that four workers are four on any machine.
+const PIECE: Duration = Duration::from_millis(5);
+
+fn pieces(worker: usize) -> u32 {
+    LOAD[worker % LOAD.len()]
+}
+
+fn work() {
+    std::thread::sleep(PIECE);
+}
+
+/// Both runs with their timelines. Returns the second's trace.
+pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result<Trace> {
+    let n = pool.current_num_threads();
+    let total: u32 = (0..n).map(pieces).sum();
+    writeln!(out, "Uneven work on {n} workers: {total} pieces of {} ms each", PIECE.as_millis())?;
+    let loads: Vec<String> =
+        (0..n.min(8)).map(|w| (pieces(w) * PIECE.as_millis() as u32).to_string()).collect();
+    let more = if n > 8 { " ..." } else { "" };
+    writeln!(out, "worker by worker: {}{more} ms\n", loads.join(" / "))?;
+
+    let split = traced(pool, || {
+        pool.broadcast(|context| (0..pieces(context.index())).for_each(|_| work()));
+    });
+    tell("Static split: each worker does its own", &split, width, out)?;
+
+    let stolen = traced(pool, || {
+        pool.scope(|scope| {
+            scope.spawn_broadcast(|scope, context| {
+                for _ in 0..pieces(context.index()) {
+                    scope.spawn(|_| work());
+                }
+            });
+        });
+    });
+    tell("Stealing: the same queues, and whoever is out of work takes from the others", &stolen, width, out)?;
+    let faster = split.1.as_secs_f64() / stolen.1.as_secs_f64();
+    writeln!(out, "Stealing was {faster:.2} times as fast.\n")?;
+    Ok(stolen.0)
+}
+
+fn traced(pool: &ThreadPool, f: impl FnOnce()) -> (Trace, Duration) {
+    pool.start_trace();
+    let started = Instant::now();
+    f();
+    let took = started.elapsed();
+    (pool.stop_trace(), took)
+}
+
+fn tell(title: &str, run: &(Trace, Duration), width: usize, out: &mut impl Write) -> io::Result<()> {
+    let (trace, took) = run;
+    let timeline = Timeline::new(trace);
+    writeln!(out, "{title}")?;
+    write!(out, "{}", timeline.render(&Style::new(width)))?;
+    let busy = timeline.utilisation() * 100.0;
+    writeln!(out, "  {} ms, workers busy {busy:.0} % of the time, {} steals\n", took.as_millis(), timeline.steals())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The seeds' figures: static split waits for the slowest, stealing for the average.
+    #[test]
+    fn stealing_beats_the_static_split_on_any_number_of_workers() {
+        for n in [1, 2, 4, 7] {
+            let pool = heist::ThreadPoolBuilder::new().num_threads(n).build().unwrap();
+            let mut text = Vec::new();
+            let trace = show(&pool, 80, &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            assert!(text.contains("Static split") && text.contains("Stealing"), "{text}");
+            let steals = Timeline::new(&trace).steals();
+            // Somebody is always out of work first, except alone.
+            assert_eq!(steals > 0, n > 1, "{n} workers, {steals} steals");
+        }
+    }
+}

@@ -1,1 +1,0 @@
-//! heist-cli
