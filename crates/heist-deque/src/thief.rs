@@ -148,9 +148,9 @@ impl<T: Send> Thief<T> {
         let Some(forcing) = w.begin_force() else {
             return false;
         };
-        // ORDERING(E6): acquire, with the owner's release of the word: a head that it lowered before is seen below.
-        // Release, so that an owner that wipes out the poison below sees a force in progress (E5).
-        if !thieves.try_set(w, forcing, Ordering::AcqRel) {
+        // ORDERING(E5): release, so that an owner that wipes out the poison below sees a force in progress. (E6) The acquire,
+        // with the owner's release of the word, is in the barrier below: a head that was lowered before is seen after it.
+        if !thieves.try_set(w, forcing, Ordering::Release) {
             return thieves.word(Ordering::Relaxed).len() > 0;
         }
         self.poison();

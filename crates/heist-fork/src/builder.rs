@@ -275,7 +275,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         }
         self.config.parallelism = wanted;
         self.config.foreign_threads = !S::IS_OWN;
-        let pool = Pool::new(self.config);
+        let pool = Unfinished(Some(Pool::new(self.config)));
         let mut first = 0;
         if self.use_current_thread {
             if !pool.adopt_current_thread(0) {
@@ -291,13 +291,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             match started {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                    pool.close();
                     return Err(ThreadPoolBuildError::bad_value(error.to_string()));
                 }
-                Err(error) if index == 0 || !S::IS_OWN => {
-                    pool.close();
-                    return Err(error.into());
-                }
+                Err(error) if index == 0 || !S::IS_OWN => return Err(error.into()),
                 Err(error) => {
                     eprintln!(
                         "heist: only {index} of {wanted} threads could be started ({error}); the pool goes on with \
@@ -308,7 +304,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
                 }
             }
         }
-        Ok(pool)
+        Ok(pool.finished())
     }
 
     fn threads_wanted(&self) -> Result<usize, ThreadPoolBuildError> {
@@ -326,6 +322,30 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             )));
         }
         Ok(wanted)
+    }
+}
+
+/// A pool that is closed unless its build gets to the end, by an error or by a panic of the user's closures.
+struct Unfinished(Option<Arc<Pool>>);
+
+impl Unfinished {
+    fn finished(mut self) -> Arc<Pool> {
+        self.0.take().expect("finished once")
+    }
+}
+
+impl std::ops::Deref for Unfinished {
+    type Target = Arc<Pool>;
+    fn deref(&self) -> &Arc<Pool> {
+        self.0.as_ref().expect("not finished")
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(pool) = &self.0 {
+            pool.close();
+        }
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::broadcast::BroadcastContext;
 use crate::global;
+use heist_deque::Injector;
 use heist_pool::job::{HeapJob, JobRef, Payload, discard, halt_unwinding};
 use heist_pool::pool::{Pool, outside_parker, wait_outside};
-use heist_pool::queue::Queue;
 use heist_pool::signal::Signal;
 use heist_pool::worker::{Local, Spawned};
 use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ pub struct Scope<'scope> {
 /// As [`Scope`], running what was spawned first first; see [`scope_fifo`].
 pub struct ScopeFifo<'scope> {
     base: Base<'scope>,
-    jobs: Queue,
+    jobs: Injector<JobRef>,
 }
 
 /// What both kinds share. It lies on the stack of the thread that opened the scope; jobs refer to it by address, and each
@@ -260,7 +260,7 @@ impl<'scope> ScopeFifo<'scope> {
         unsafe fn ticket(scope: *const ()) {
             // SAFETY: the scope waits for the job behind the ticket.
             let jobs = unsafe { &(*scope.cast::<ScopeFifo<'static>>()).jobs };
-            let job = jobs.steal().expect("a job for each ticket");
+            let job = jobs.pop().expect("a job for each ticket");
             // SAFETY: taken out of the queue, so once.
             unsafe { job.run() };
         }
@@ -398,7 +398,7 @@ pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     pool: &Arc<Pool>,
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    Base::open(pool, |base| ScopeFifo { base, jobs: Queue::new() }, |scope| &scope.base, op)
+    Base::open(pool, |base| ScopeFifo { base, jobs: Injector::new() }, |scope| &scope.base, op)
 }
 
 impl fmt::Debug for Base<'_> {

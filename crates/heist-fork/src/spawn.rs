@@ -64,7 +64,7 @@ pub(crate) fn spawn_fifo_in<F: FnOnce() + Send + 'static>(pool: &Arc<Pool>, func
     unsafe fn ticket(pool: *const ()) {
         // SAFETY: the job behind the ticket keeps the pool until it has run.
         let fifo = unsafe { &*pool.cast::<Pool>() }.fifo();
-        let job = fifo.steal().expect("a job for each ticket");
+        let job = fifo.pop().expect("a job for each ticket");
         // SAFETY: taken out of the queue, so once.
         unsafe { job.run() };
     }

@@ -17,7 +17,8 @@ thread_local! {
 }
 
 struct Visit {
-    local: Box<Local>,
+    /// `None` only while it is dropped.
+    local: Option<Box<Local>>,
     /// Inside: the hot block refers to `local`.
     inside: bool,
 }
@@ -25,22 +26,26 @@ struct Visit {
 impl Visit {
     fn new(pool: &Arc<Pool>) -> Option<Self> {
         let worker = pool.table().enrol()?;
-        Some(Self { local: Box::new(Local::new(Arc::clone(pool), worker, true)), inside: false })
+        Some(Self { local: Some(Box::new(Local::new(Arc::clone(pool), worker, true))), inside: false })
+    }
+
+    fn local(&self) -> &Local {
+        self.local.as_ref().expect("dropped once")
     }
 
     fn enter(&mut self, index: u16) {
-        self.local.pool().guest_comes();
+        self.local().pool().guest_comes();
         // SAFETY: the box does not move, and `leave`, at the latest from `drop` on this thread, comes before it dies.
-        unsafe { self.local.enter() };
-        self.local.start_with(index, false);
+        unsafe { self.local().enter() };
+        self.local().start_with(index, false);
         self.inside = true;
     }
 
     fn leave(&mut self) {
-        self.local.hand_in();
-        self.local.leave();
+        self.local().hand_in();
+        self.local().leave();
         self.inside = false;
-        self.local.pool().guest_goes();
+        self.local().pool().guest_goes();
     }
 }
 
@@ -49,7 +54,9 @@ impl Drop for Visit {
         if self.inside {
             self.leave();
         }
-        self.local.pool().table().vacate(Arc::clone(self.local.worker()));
+        if let Some(local) = self.local.take() {
+            local.vacate();
+        }
     }
 }
 
@@ -62,11 +69,12 @@ impl Pool {
             return Err(f);
         }
         let kept = KEPT.try_with(|kept| kept.borrow_mut().take()).unwrap_or(None);
-        let Some(mut visit) = kept.filter(|v| Arc::ptr_eq(v.local.pool(), self)).or_else(|| Visit::new(self))
+        let Some(mut visit) =
+            kept.filter(|v| Arc::ptr_eq(v.local().pool(), self)).or_else(|| Visit::new(self))
         else {
             return Err(f);
         };
-        let index = self.idle().open().borrow(visit.local.worker().id());
+        let index = self.idle().open().borrow(visit.local().worker().id());
         let result = match index {
             None => Err(f),
             Some(index) => {
@@ -88,7 +96,7 @@ impl Pool {
             return false;
         }
         let Some(mut visit) = Visit::new(self) else { return false };
-        let got = self.idle().open().acquire(visit.local.worker().id(), Some(index as u16));
+        let got = self.idle().open().acquire(visit.local().worker().id(), Some(index as u16));
         debug_assert_eq!(got, Some(index as u16));
         visit.enter(index as u16);
         JOINED.with(|joined| *joined.borrow_mut() = Some(visit));

@@ -9,7 +9,6 @@ mod kernel;
 mod monitor;
 mod place;
 pub mod pool;
-pub mod queue;
 pub mod signal;
 mod table;
 pub mod worker;

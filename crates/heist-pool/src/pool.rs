@@ -2,10 +2,10 @@
 
 use crate::idle::{Give, Idle, Wake};
 use crate::job::{JobRef, Payload, StackJob, discard, halt_unwinding};
-use crate::queue::Queue;
 use crate::signal::Awaited;
 use crate::table::Table;
 use crate::worker::{Local, Worker};
+use heist_deque::Injector;
 use heist_policy as policy;
 use heist_sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
 use heist_sync::{Condvar, Mutex, Parker, StdArc as Arc, lock, thread, thread_local};
@@ -61,10 +61,10 @@ pub struct Pool {
     config: Config,
     parallelism: AtomicUsize,
     idle: Idle,
-    injector: Queue,
-    broadcasts: Box<[Queue]>,
+    injector: Injector<JobRef>,
+    broadcasts: Box<[Injector<JobRef>]>,
     /// Jobs of `spawn_fifo`; the tickets for them are in the other queues.
-    fifo: Queue,
+    fifo: Injector<JobRef>,
     table: Table,
     phase: AtomicU8,
     /// Threads with the loop at the bottom.
@@ -95,9 +95,9 @@ impl Pool {
         Arc::new(Self {
             parallelism: AtomicUsize::new(n),
             idle: Idle::new(n),
-            injector: Queue::new(),
-            broadcasts: (0..n).map(|_| Queue::new()).collect(),
-            fifo: Queue::new(),
+            injector: Injector::new(),
+            broadcasts: (0..n).map(|_| Injector::new()).collect(),
+            fifo: Injector::new(),
             table: Table::new(),
             phase: AtomicU8::new(OPEN),
             live: AtomicUsize::new(0),
@@ -133,16 +133,16 @@ impl Pool {
         &self.idle
     }
 
-    pub(crate) fn injector(&self) -> &Queue {
+    pub(crate) fn injector(&self) -> &Injector<JobRef> {
         &self.injector
     }
 
-    pub(crate) fn broadcasts(&self, index: u16) -> &Queue {
+    pub(crate) fn broadcasts(&self, index: u16) -> &Injector<JobRef> {
         &self.broadcasts[usize::from(index)]
     }
 
     /// Jobs that are run oldest first by whoever takes a ticket for one.
-    pub fn fifo(&self) -> &Queue {
+    pub fn fifo(&self) -> &Injector<JobRef> {
         &self.fifo
     }
 
@@ -203,6 +203,12 @@ impl Pool {
 
     #[cfg(any(heist_loom, heist_shuttle))]
     pub(crate) fn watch(&self) {}
+
+    /// Whether jobs should be shared at once.
+    pub(crate) fn is_somebody_idle(&self) -> bool {
+        let counters = self.idle.counters();
+        counters.searching() > 0 || counters.free() > 0
+    }
 
     pub(crate) fn wakes_far(&self) -> bool {
         self.wakes_far.load(Ordering::Relaxed)
@@ -304,7 +310,7 @@ impl Pool {
             );
         }
         let started = self.take_seat(None, false).and_then(|seat| {
-            let name = seat.name();
+            let name = self.spare_name(&seat);
             self.start(seat, name)
         });
         if let Err(error) = started {
@@ -314,8 +320,13 @@ impl Pool {
 
     /// Opens the stacks of owners that are stuck.
     pub(crate) fn force_all(&self) {
-        for worker in self.table.iter().filter(|worker| worker.stack.has_jobs()) {
-            worker.stack.force();
+        for worker in self.table.iter() {
+            if worker.stack.has_jobs() {
+                worker.stack.force();
+            }
+            if !worker.spawned.is_empty() {
+                worker.spawned.force();
+            }
         }
     }
 
@@ -367,8 +378,16 @@ impl Pool {
         let this = self.arc();
         let seat = this.take_seat(Some(index), true)?;
         self.idle.open().started(seat.worker.id(), index);
-        let name = seat.name();
+        let name = self.spare_name(&seat);
         self.start(seat, name)
+    }
+
+    /// The name of a thread that is started in the middle of somebody's wait, where nothing may unwind.
+    fn spare_name(&self, seat: &Seat) -> Option<String> {
+        halt_unwinding(|| seat.name()).unwrap_or_else(|payload| {
+            self.deliver_panic(payload);
+            None
+        })
     }
 
     pub(crate) fn arc(&self) -> Arc<Self> {
@@ -572,7 +591,7 @@ impl Seat {
         self.shown.into()
     }
 
-    /// The name the thread should have.
+    /// The name the thread should have. The user's closure may panic.
     pub fn name(&self) -> Option<String> {
         self.pool.config.thread_name.as_ref().map(|name| name(self.shown.into()))
     }
@@ -602,7 +621,7 @@ impl Seat {
             pool.call_handler(|| handler(self.shown.into()));
         }
         local.leave();
-        drop(local);
+        local.vacate();
         // From here on `self` is only a seat to be given back.
     }
 }
@@ -617,10 +636,12 @@ impl Pool {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let (false, Some(index)) = (self.has_run, self.index) {
-            self.pool.idle.open().unhold(index);
+        if !self.has_run {
+            if let Some(index) = self.index {
+                self.pool.idle.open().unhold(index);
+            }
+            self.pool.table.vacate(Arc::clone(&self.worker));
         }
-        self.pool.table.vacate(Arc::clone(&self.worker));
         let guard = lock(&self.pool.left);
         if self.pool.live.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.pool.all_left.notify_all();

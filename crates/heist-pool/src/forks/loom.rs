@@ -23,6 +23,9 @@ struct Job {
     body: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
+// SAFETY: loom checks every access to the cells.
+unsafe impl Sync for Job {}
+
 const GIVEN: usize = 7;
 
 impl Job {

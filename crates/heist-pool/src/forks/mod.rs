@@ -67,6 +67,11 @@ impl Stack {
         (slot.addr() - self.base().addr()) / size_of::<Slot>()
     }
 
+    /// The slot behind a pointer into this stack.
+    pub fn slot_of(&self, slot: *const Slot) -> &Slot {
+        self.slot(self.position(slot))
+    }
+
     fn at(&self, position: usize) -> *mut Slot {
         self.base().wrapping_add(position)
     }

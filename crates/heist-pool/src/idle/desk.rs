@@ -242,6 +242,7 @@ impl Desk {
     }
 
     /// D1 to D3, for tests and debug builds.
+    #[cfg(any(test, debug_assertions))]
     pub fn check(&self) {
         for (i, holder) in self.holder.iter().enumerate() {
             let free = self.free.iter().filter(|&&f| f as usize == i).count();

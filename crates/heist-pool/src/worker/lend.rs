@@ -53,6 +53,7 @@ impl Local {
     /// Shares everything and gives the index away. `sleeps`: the thread can be woken to help.
     pub(super) fn lend(&self, sleeps: bool) {
         self.worker.stack.share_all(self.hot);
+        self.spawned.share_all();
         let mut desk = self.pool.idle().open();
         let gift = self.index.get().and_then(|i| {
             let gift = desk.release(self.worker.id, i);
@@ -130,7 +131,7 @@ impl Local {
 
     /// A guest goes: what it spawned stays, and its index is free.
     pub(crate) fn hand_in(&self) {
-        while let Some(job) = self.worker.spawned.pop() {
+        while let Some(job) = self.spawned.pop() {
             self.pool.inject(job);
         }
         self.lend(false);

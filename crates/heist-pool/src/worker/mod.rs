@@ -10,13 +10,14 @@ pub use find::Found;
 pub use wait::{Own, Spawned};
 
 use crate::forks::{Hot, Stack, hot};
+use crate::job::JobRef;
 use crate::place::Bed;
 use crate::pool::Pool;
-use crate::queue::Queue;
+use heist_deque::{Owner, Thief};
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::clock::Instant;
 use heist_sync::rand::Random;
-use heist_sync::{Parker, StdArc as Arc};
+use heist_sync::{Mutex, Parker, StdArc as Arc, lock};
 use heist_trace::{Event, Kind, Ring};
 use std::cell::{Cell, RefCell};
 use std::sync::OnceLock;
@@ -25,7 +26,10 @@ use std::sync::OnceLock;
 pub struct Worker {
     id: u16,
     pub(crate) stack: Stack,
-    pub(crate) spawned: Queue,
+    /// Jobs of scopes and detached ones that its thread has spawned.
+    pub(crate) spawned: Thief<JobRef>,
+    /// The other end of that, while no thread has it.
+    vacant_end: Mutex<Option<Owner<JobRef>>>,
     pub(crate) parker: Arc<Parker>,
     /// One more than the index that was given to the thread while it slept; 0 if none.
     given: AtomicU32,
@@ -39,10 +43,12 @@ pub struct Worker {
 
 impl Worker {
     pub(crate) fn new(id: u16) -> Self {
+        let (owner, spawned) = heist_deque::deque();
         Self {
             id,
             stack: Stack::new(),
-            spawned: Queue::new(),
+            spawned,
+            vacant_end: Mutex::new(Some(owner)),
             parker: Arc::new(Parker::new()),
             given: AtomicU32::new(0),
             home: AtomicU32::new(0),
@@ -104,6 +110,7 @@ impl Worker {
 pub struct Local {
     pool: Arc<Pool>,
     worker: Arc<Worker>,
+    spawned: Owner<JobRef>,
     hot: &'static Hot,
     /// The index it runs with.
     index: Cell<Option<u16>>,
@@ -128,9 +135,11 @@ impl Local {
     pub(crate) fn new(pool: Arc<Pool>, worker: Arc<Worker>, is_guest: bool) -> Self {
         let seed = pool.seed() ^ (u64::from(worker.id) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         worker.tid.store(crate::kernel::tid(), Ordering::Relaxed);
+        let spawned = lock(&worker.vacant_end).take().expect("a vacant entry has its owner's end");
         Self {
             pool,
             worker,
+            spawned,
             hot: hot(),
             index: Cell::new(None),
             searching: Cell::new(false),
@@ -152,7 +161,7 @@ impl Local {
     }
 
     pub(crate) fn leave(&self) {
-        debug_assert!(self.worker.spawned.is_empty());
+        debug_assert!(self.spawned.is_empty());
         self.worker.stack.leave(self.hot);
         self.worker.tid.store(0, Ordering::Relaxed);
     }
@@ -168,6 +177,13 @@ impl Local {
         if self.lying.replace(false) {
             self.worker.bed.get_up();
         }
+    }
+
+    /// Gives the queue's end back to the entry, for the next thread.
+    pub(crate) fn vacate(self) {
+        let Self { pool, worker, spawned, .. } = self;
+        *lock(&worker.vacant_end) = Some(spawned);
+        pool.table().vacate(worker);
     }
 
     /// The calling thread's, if it belongs to a pool.

@@ -5,6 +5,7 @@ use crate::forks::{Look, Popped, Pushed, Slot};
 use crate::job::JobRef;
 use crate::signal::Awaited;
 use heist_policy::{self as policy, WaitStep, WaitView};
+use heist_sync::atomic::{Ordering, fence};
 use heist_sync::clock::Instant;
 use heist_sync::thread;
 
@@ -49,7 +50,7 @@ pub struct Spawned {
 
 impl Own for Spawned {
     fn run_one(&self, local: &Local) -> bool {
-        while let Some(job) = local.worker.spawned.pop_above(self.since) {
+        while let Some(job) = local.spawned.pop_above(self.since) {
             if job.owner() == self.owner {
                 local.run_found(Found::Job(job));
                 return true;
@@ -89,21 +90,25 @@ impl Local {
     #[cold]
     pub fn wait_stolen(&self, slot: *mut Slot) {
         self.worker.stack.stand_above(self.hot, slot);
-        // SAFETY: a slot of the own stack.
-        let target = unsafe { &*slot };
+        let target = self.worker.stack.slot_of(slot);
         self.wait(target, &StolenHalf(target));
         self.worker.stack.reset(self.hot, slot);
     }
 
     /// Puts a job into the own queue and tells whoever sleeps.
     pub fn spawn(&self, job: JobRef) {
-        self.worker.spawned.push(job);
-        self.pool.announce();
+        self.spawned.push(job);
+        // ORDERING(E9): as in `Pool::announce`.
+        fence(Ordering::SeqCst);
+        if self.pool.is_somebody_idle() {
+            self.spawned.share_all();
+        }
+        self.pool.announce_fenced();
     }
 
     /// The mark for [`Spawned::since`].
     pub fn spawned_position(&self) -> u64 {
-        self.worker.spawned.position()
+        self.spawned.position()
     }
 
     /// Runs one job from anywhere, a stranger's too. False if there is none.
