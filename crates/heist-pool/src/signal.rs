@@ -44,6 +44,9 @@ impl Signal {
         // ORDERING: release, with the acquire in `is_over` and `announce_wait`: what the waiter waited for is visible.
         // LIVENESS: the swap finds AWAITED or the waiter's announcement finds SET; one word, so not neither.
         if state.swap(SET, Ordering::AcqRel) == AWAITED {
+            #[cfg(heist_planted = "signal_late_parker")]
+            // SAFETY: none; never built without the planted cfg.
+            let parker = unsafe { &(*this).parker };
             parker.unpark();
         }
     }

