@@ -1,6 +1,4 @@
 #![doc = include_str!("../README.md")]
-// In a plain build the facade's atomics are std's own types, and the lint does not see which door they came through.
-#![allow(clippy::disallowed_types)]
 
 mod buffer;
 mod grow;

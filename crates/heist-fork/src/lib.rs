@@ -5,6 +5,8 @@ mod builder;
 mod fork;
 mod global;
 mod join;
+#[doc(hidden)]
+pub mod raw;
 mod scope;
 mod spawn;
 mod thread_pool;

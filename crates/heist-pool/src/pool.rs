@@ -204,8 +204,9 @@ impl Pool {
     #[cfg(any(heist_loom, heist_shuttle))]
     pub(crate) fn watch(&self) {}
 
-    /// Whether jobs should be shared at once.
-    pub(crate) fn is_somebody_idle(&self) -> bool {
+    /// Whether a thread searches, or could be woken: jobs should be shared at once.
+    #[inline]
+    pub fn is_somebody_idle(&self) -> bool {
         let counters = self.idle.counters();
         counters.searching() > 0 || counters.free() > 0
     }

@@ -44,5 +44,9 @@ pub fn show(pool: &ThreadPool, out: &mut impl Write) -> io::Result<()> {
     let faster = alone.as_secs_f64() / together.as_secs_f64();
     writeln!(out, "Recursive sum of {ITEMS} uneven items by join, {} leaves", ITEMS / LEAF)?;
     writeln!(out, "  one thread {:.1} ms", alone.as_secs_f64() * 1e3)?;
-    writeln!(out, "  {n} workers on {cores} cores {:.1} ms: {faster:.2} times as fast", together.as_secs_f64() * 1e3)
+    writeln!(
+        out,
+        "  {n} workers on {cores} cores {:.1} ms: {faster:.2} times as fast",
+        together.as_secs_f64() * 1e3
+    )
 }

@@ -63,7 +63,12 @@ fn tell(title: &str, run: &(Trace, Duration), width: usize, out: &mut impl Write
     writeln!(out, "{title}")?;
     write!(out, "{}", timeline.render(&Style::new(width)))?;
     let busy = timeline.utilisation() * 100.0;
-    writeln!(out, "  {} ms, workers busy {busy:.0} % of the time, {} steals\n", took.as_millis(), timeline.steals())
+    writeln!(
+        out,
+        "  {} ms, workers busy {busy:.0} % of the time, {} steals\n",
+        took.as_millis(),
+        timeline.steals()
+    )
 }
 
 #[cfg(test)]

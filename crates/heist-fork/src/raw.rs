@@ -1,0 +1,16 @@
+//! What heist's own crates need to know about the calling thread. Not for users: it changes without notice.
+
+use heist_pool::worker::Local;
+
+/// Whether the calling thread is a pool's.
+#[inline]
+pub fn is_worker() -> bool {
+    Local::current().is_some()
+}
+
+/// Whether another thread would take work from this one now: somebody searches, or sleeps with a free index. A relaxed load;
+/// false outside of a pool.
+#[inline]
+pub fn is_hungry() -> bool {
+    Local::current().is_some_and(|local| local.pool().is_somebody_idle())
+}
