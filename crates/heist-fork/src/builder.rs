@@ -283,11 +283,15 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             }
             first = 1;
         }
+        // All seats before the first thread: what its start handler spawns must not find an index without a thread.
+        let mut seats = Vec::new();
         for index in first..wanted {
-            let started = pool.seat(index).and_then(|seat| {
-                let name = seat.name();
-                self.spawn.spawn(ThreadBuilder { name, seat })
-            });
+            seats.push(pool.seat(index)?);
+        }
+        for seat in seats {
+            let index = seat.index();
+            let name = seat.name();
+            let started = self.spawn.spawn(ThreadBuilder { name, seat });
             match started {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {

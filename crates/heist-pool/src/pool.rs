@@ -604,6 +604,15 @@ impl Seat {
 
     /// The thread's whole life.
     pub fn run(mut self) {
+        /// Jobs and handlers cannot unwind to here. If our own code does, the pool could only hang.
+        struct Abort;
+        impl Drop for Abort {
+            fn drop(&mut self) {
+                eprintln!("heist: a worker thread died of a bug in heist; please report the panic above");
+                std::process::abort();
+            }
+        }
+        let unwinding = Abort;
         self.has_run = true;
         let pool = Arc::clone(&self.pool);
         let worker = Arc::clone(&self.worker);
@@ -621,8 +630,10 @@ impl Seat {
         if let Some(handler) = &pool.config.exit_handler {
             pool.call_handler(|| handler(self.shown.into()));
         }
+        local.run_own();
         local.leave();
         local.vacate();
+        std::mem::forget(unwinding);
         // From here on `self` is only a seat to be given back.
     }
 }

@@ -8,14 +8,14 @@
 mod fenced;
 #[path = "rig/pool.rs"]
 mod pool;
-#[path = "rig/seed.rs"]
-mod seed;
+#[path = "rig/scale.rs"]
+mod scale;
 #[path = "rig/watchdog.rs"]
 mod watchdog;
 
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use pool::pool;
-use seed::scaled;
+use scale::scaled;
 use std::sync::Barrier;
 use watchdog::watch;
 

@@ -11,6 +11,8 @@ mod fenced;
 mod ledger;
 #[path = "rig/pool.rs"]
 mod pool;
+#[path = "rig/scale.rs"]
+mod scale;
 #[path = "rig/seed.rs"]
 mod seed;
 #[path = "rig/watchdog.rs"]
@@ -22,7 +24,8 @@ use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::rand::Random;
 use ledger::Ledger;
 use pool::pool;
-use seed::{base_seed, generator, scaled};
+use scale::scaled;
+use seed::{base_seed, generator};
 use watchdog::watch;
 
 /// From fewer to many more workers than cores.

@@ -95,4 +95,18 @@ fn an_idle_pool_sleeps() {
         });
     }
     check("after work", Duration::from_secs(2));
+
+    // rayon #343: waits spin for a bounded time only, however long they last.
+    let before = usage();
+    for pool in &pools {
+        pool.install(|| {
+            heist::join(
+                || (),
+                || heist::join(|| (), || heist::blocking(|| std::thread::sleep(Duration::from_millis(200)))),
+            )
+        });
+    }
+    let used_ns = |all: &BTreeMap<u32, Usage>| all.values().map(|usage| usage.cpu_ns).sum::<u64>();
+    let used = Duration::from_nanos(used_ns(&usage()).saturating_sub(used_ns(&before)));
+    assert!(used < Duration::from_millis(60), "waits of 600 ms in all have used {used:?} of CPU time");
 }

@@ -68,7 +68,13 @@ fn a_pool_goes_on_with_the_threads_it_gets() {
     assert_eq!(pool.install(|| sum(20)), 6765);
     assert_eq!(pool.broadcast(|c| (c.index(), c.num_threads())), [(0, 3), (1, 3), (2, 3)]);
     let count = AtomicUsize::new(0);
-    pool.scope(|s| (0..100).for_each(|_| s.spawn(|_| drop(count.fetch_add(1, Ordering::Relaxed)))));
+    pool.scope(|s| {
+        for _ in 0..100 {
+            s.spawn(|_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+    });
     assert_eq!(count.into_inner(), 100);
     pool.shutdown().unwrap();
 }
@@ -112,7 +118,9 @@ fn waits_end_without_spares() {
     };
     pool.scope(|s| {
         for _ in 0..40 {
-            s.spawn(|_| drop(heist::join(|| heist::join(leaf, leaf), leaf)));
+            s.spawn(|_| {
+                heist::join(|| heist::join(leaf, leaf), leaf);
+            });
         }
     });
     // All workers block, and what they wait for is queued behind them.

@@ -10,6 +10,8 @@
 mod fenced;
 #[path = "rig/pool.rs"]
 mod pool;
+#[path = "rig/scale.rs"]
+mod scale;
 #[path = "rig/seed.rs"]
 mod seed;
 #[path = "rig/watchdog.rs"]
@@ -19,7 +21,8 @@ use heist::ThreadPool;
 use heist_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heist_sync::rand::Random;
 use pool::pool;
-use seed::{base_seed, generator, scaled};
+use scale::scaled;
+use seed::{base_seed, generator};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex};
 use watchdog::watch;
@@ -276,9 +279,15 @@ impl World {
             SpawnFifo => children.iter().for_each(|&child| heist::spawn_fifo(self.detach(child, here))),
             Blocking => heist::blocking(|| self.run_all(children, here)),
             BlockingSleep => heist::blocking(|| std::thread::sleep(std::time::Duration::from_micros(50))),
-            YieldNow => drop(heist::yield_now()),
-            YieldLocal => drop(heist::yield_local()),
-            Broadcast => drop(heist::broadcast(|_| mark())),
+            YieldNow => {
+                heist::yield_now();
+            }
+            YieldLocal => {
+                heist::yield_local();
+            }
+            Broadcast => {
+                heist::broadcast(|_| mark());
+            }
             ScopeBroadcast => heist::scope(|s| s.spawn_broadcast(|_, _| mark())),
             Install => self.pools[1 - here].install(|| self.run_all(children, 1 - here)),
             CaughtFirst => self.halves(children, here, |a, b| {
@@ -363,7 +372,7 @@ fn random_programs_mean_what_they_mean_serially() {
         run_program(seed, round.parse().expect("HEIST_ROUND is a number"));
         return;
     }
-    let rounds = scaled(3_000) as u64;
+    let rounds = scaled(2_000) as u64;
     let mut nodes = 0;
     for round in 0..rounds {
         nodes += run_program(seed, round);

@@ -506,9 +506,8 @@ fn a_lock_held_by_a_panicking_half_is_released() {
             let thrower = Thrower::default();
             let caught = catch_unwind(AssertUnwindSafe(|| {
                 pool.install(|| {
-                    let held = lock.lock().unwrap();
+                    let _held = lock.lock().unwrap();
                     heist::join(|| compute(20), || thrower.throw("b"));
-                    drop(held);
                 });
             }));
             assert_eq!(defuse(caught.unwrap_err()), "b");

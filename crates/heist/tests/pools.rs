@@ -7,15 +7,15 @@
 
 #[path = "rig/pool.rs"]
 mod pool;
-#[path = "rig/seed.rs"]
-mod seed;
+#[path = "rig/scale.rs"]
+mod scale;
 #[path = "rig/watchdog.rs"]
 mod watchdog;
 
 use heist::{ShutdownError, ThreadPool, ThreadPoolBuilder};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use pool::pool;
-use seed::scaled;
+use scale::scaled;
 use std::process::Command;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -285,9 +285,12 @@ fn a_pool_of_one_does_everything() {
         assert_eq!(pool.broadcast(|c| (c.index(), c.num_threads())), [(0, 1)]);
         assert_eq!(pool.install(|| heist::broadcast(|c| c.index())), [0]);
         let n = AtomicUsize::new(0);
+        let count = || {
+            n.fetch_add(1, Ordering::Relaxed);
+        };
         pool.scope(|s| {
-            (0..10).for_each(|_| s.spawn(|_| drop(n.fetch_add(1, Ordering::Relaxed))));
-            s.spawn_broadcast(|_, _| drop(n.fetch_add(1, Ordering::Relaxed)));
+            (0..10).for_each(|_| s.spawn(|_| count()));
+            s.spawn_broadcast(|_, _| count());
         });
         assert_eq!(n.into_inner(), 11);
         pool.install(|| {
@@ -568,7 +571,13 @@ fn use_current_thread_makes_it_number_0() {
             assert_eq!(heist::join(|| 1, || 2), (1, 2));
             assert_eq!(pool.broadcast(|c| c.index()), (0..n).collect::<Vec<_>>());
             let count = AtomicUsize::new(0);
-            heist::scope(|s| (0..100).for_each(|_| s.spawn(|_| drop(count.fetch_add(1, Ordering::Relaxed)))));
+            heist::scope(|s| {
+                for _ in 0..100 {
+                    s.spawn(|_| {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+            });
             assert_eq!(count.into_inner(), 100);
             // From another thread, while this one waits in the pool.
             std::thread::scope(|threads| {
@@ -597,4 +606,93 @@ fn use_current_thread_alone_runs_what_it_spawned() {
     })
     .join()
     .unwrap();
+}
+
+/// What was spawned into a pool whose only thread is the builder's own, and never waited for, runs when that thread leaves it.
+#[test]
+fn use_current_thread_loses_nothing() {
+    let _watch = watch!();
+    for n in [1, 2] {
+        for drop_first in [false, true] {
+            let ran = Arc::new(AtomicUsize::new(0));
+            let (early, late) = (Arc::clone(&ran), Arc::clone(&ran));
+            let (end, ended) = channel::<()>();
+            std::thread::spawn(move || {
+                let pool = ThreadPoolBuilder::new().num_threads(n).use_current_thread().build().unwrap();
+                let keep = end.clone();
+                pool.spawn(move || {
+                    let _keep = keep;
+                    early.fetch_add(1, Ordering::Relaxed);
+                });
+                if drop_first {
+                    drop(pool);
+                }
+                heist::spawn(move || {
+                    let _end = end;
+                    late.fetch_add(1, Ordering::Relaxed);
+                });
+            })
+            .join()
+            .unwrap();
+            // Ends when both jobs are gone: run, or dropped unrun.
+            assert!(ended.recv().is_err());
+            assert_eq!(ran.load(Ordering::Relaxed), 2, "{n} threads, pool dropped first: {drop_first}");
+        }
+    }
+}
+
+/// Start and exit handlers are user code on a thread of the pool like any other: they may fork and spawn.
+#[test]
+fn handlers_use_the_pool() {
+    let _watch = watch!();
+    for n in [1, 2, 4] {
+        let (forked, spawned) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let use_pool = |spawns: bool| {
+            let (forked, spawned) = (Arc::clone(&forked), Arc::clone(&spawned));
+            move |_| {
+                assert_eq!(heist::join(|| sum(6), || sum(7)), (8, 13));
+                heist::scope(|s| s.spawn(|_| assert_eq!(sum(6), 8)));
+                forked.fetch_add(1, Ordering::SeqCst);
+                if spawns {
+                    let spawned = Arc::clone(&spawned);
+                    heist::spawn(move || {
+                        spawned.fetch_add(1, Ordering::SeqCst);
+                    });
+                }
+            }
+        };
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(n)
+            .start_handler(use_pool(true))
+            .exit_handler(use_pool(false))
+            .build()
+            .unwrap();
+        assert_eq!(pool.install(|| sum(10)), 55);
+        pool.shutdown().unwrap();
+        let threads = spawned.load(Ordering::SeqCst);
+        assert!(threads >= n, "{threads} threads have spawned");
+        assert_eq!(forked.load(Ordering::SeqCst), 2 * threads);
+    }
+}
+
+/// A job that an exit handler spawns was accepted, so it runs, although its thread is about to leave.
+#[test]
+fn an_exit_handler_spawns() {
+    let _watch = watch!();
+    for n in [1, 2] {
+        let (send, receive) = channel();
+        let send = Mutex::new(Some(send));
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(n)
+            .exit_handler(move |_| {
+                if let Some(send) = send.lock().unwrap().take() {
+                    heist::spawn(move || send.send(7).unwrap());
+                }
+            })
+            .build()
+            .unwrap();
+        assert_eq!(pool.install(|| sum(10)), 55);
+        pool.shutdown().unwrap();
+        assert_eq!(receive.try_recv(), Ok(7), "{n} workers");
+    }
 }

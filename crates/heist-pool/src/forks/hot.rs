@@ -204,7 +204,7 @@ mod place {
     use shuttle::thread_local;
 
     thread_local! {
-        static HOT: *const Hot = Box::into_raw(Box::new(Hot::outside(Box::into_raw(Box::new(Slot::new())))));
+        static HOT: *mut Hot = Box::into_raw(Box::new(Hot::outside(Box::into_raw(Box::new(Slot::new())))));
     }
 
     pub fn dummy() -> *mut Slot {
@@ -216,7 +216,21 @@ mod place {
         // SAFETY: leaked above, so it lives for ever; the checkers' runs are short.
         HOT.with(|hot| unsafe { &**hot })
     }
+
+    /// Stands for the end of the calling thread's block: loom complains if anybody may still be in it.
+    #[cfg(all(test, heist_loom))]
+    pub fn end() {
+        HOT.with(|hot| {
+            // SAFETY: loom checks it: nobody uses the block at this time or after.
+            let hot = unsafe { &mut **hot };
+            hot.own.head.with_mut(|_| ());
+            hot.bounds.push_limit.with_mut(|_| ());
+            hot.bounds.pop_limit.with_mut(|_| ());
+        });
+    }
 }
 
 pub use place::dummy;
+#[cfg(all(test, heist_loom))]
+pub use place::end;
 pub use place::hot;

@@ -64,14 +64,24 @@ struct Owner {
     stack: Arc<Stack>,
     parker: Arc<Parker>,
     hot: &'static Hot,
+    /// Whose stack it may steal back from while it waits.
+    thief: Option<Thief>,
 }
 
 impl Owner {
-    fn enter(stack: &Arc<Stack>, parker: &Arc<Parker>, fenced: bool) -> Self {
-        let hot = hot();
+    fn enter(stack: &Arc<Stack>, parker: &Arc<Parker>, begin: Begin) -> Self {
+        let owner = Self::here(stack, parker);
         // SAFETY: each model has one owner per stack; nothing is behind the address.
-        unsafe { stack.enter(hot, std::ptr::dangling(), fenced) };
-        Self { stack: stack.clone(), parker: parker.clone(), hot }
+        unsafe { stack.enter(owner.hot, std::ptr::dangling(), begin == Fenced) };
+        if begin != Asked {
+            owner.nest(&[Job::default()], &|_| ());
+        }
+        owner
+    }
+
+    /// On the thread that has entered.
+    fn here(stack: &Arc<Stack>, parker: &Arc<Parker>) -> Self {
+        Self { stack: stack.clone(), parker: parker.clone(), hot: hot(), thief: None }
     }
 
     fn push(&self, job: &Job) -> *mut Slot {
@@ -101,12 +111,7 @@ impl Owner {
         } else {
             self.stack.stand_above(self.hot, slot);
             // SAFETY: a slot of the own stack.
-            let state = unsafe { &*slot };
-            while !state.state().is_done() {
-                if state.announce_wait() {
-                    self.parker.park();
-                }
-            }
+            self.wait(unsafe { &*slot });
             self.stack.reset(self.hot, slot);
         }
         assert!(job.has_run());
@@ -119,16 +124,40 @@ impl Owner {
         mine
     }
 
-    /// Forks all jobs into each other and joins them, newest first.
-    fn nest(&self, jobs: &[Job]) {
-        let Some((job, inner)) = jobs.split_first() else { return };
+    /// Runs what the thief has forked for the job in `slot`, and sleeps until that is over.
+    fn wait(&self, slot: &Slot) {
+        while !slot.state().is_done() {
+            if let (Some(thief), Some((_, floor))) = (&self.thief, slot.state().thief()) {
+                if let Look::Claimed(job) = thief.stack.steal_back(floor, || !slot.state().is_done()) {
+                    if job.run(0, self.stack.position(self.hot.top())) {
+                        thief.parker.unpark();
+                    }
+                    continue;
+                }
+            }
+            if slot.announce_wait() {
+                self.parker.park();
+            }
+        }
+    }
+
+    /// Forks all jobs into each other, calls `innermost`, and joins them, newest first.
+    fn nest(&self, jobs: &[Job], innermost: &dyn Fn(&Self)) {
+        let Some((job, inner)) = jobs.split_first() else { return innermost(self) };
         let (slot, pushed) = self.fork(job);
         if pushed == Pushed::Full {
             job.run();
-            return self.nest(inner);
+            return self.nest(inner, innermost);
         }
-        self.nest(inner);
+        self.nest(inner, innermost);
         self.join(slot, job);
+    }
+
+    fn leave(self) {
+        assert_eq!(self.stack.position(self.hot.top()), 0);
+        self.stack.leave(self.hot);
+        // E7: all visitors have gone.
+        super::hot::end();
     }
 }
 
@@ -160,7 +189,9 @@ impl Thief {
                     }
                 }
                 Ask => self.stack.arm(),
-                Force => drop(self.stack.force()),
+                Force => {
+                    self.stack.force();
+                }
             }
         }
     }
@@ -191,8 +222,7 @@ fn start(
 ) {
     let finish = |prepared: Owner| {
         owner(&prepared);
-        assert_eq!(prepared.stack.position(prepared.hot.top()), 0);
-        prepared.stack.leave(prepared.hot);
+        prepared.leave();
     };
     let mut others = others.into_iter();
     if owner_first {
@@ -233,6 +263,17 @@ use Begin::{Asked, Calm, Fenced};
 
 /// An owner that forks `jobs` jobs into each other, against one or two thieves.
 fn race(owner_first: bool, begin: Begin, jobs: usize, thefts: &[&'static [Theft]]) {
+    race_with(owner_first, begin, jobs, &|_| (), thefts);
+}
+
+/// As `race`, and when all jobs are forked, the owner calls `innermost`.
+fn race_with(
+    owner_first: bool,
+    begin: Begin,
+    jobs: usize,
+    innermost: &'static (dyn Fn(&Owner) + Sync),
+    thefts: &[&'static [Theft]],
+) {
     let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
     let jobs: Arc<[Job]> = (0..jobs).map(|_| Job::default()).collect();
     let thief = Thief { stack: stack.clone(), parker: parker.clone() };
@@ -240,19 +281,18 @@ fn race(owner_first: bool, begin: Begin, jobs: usize, thefts: &[&'static [Theft]
         let thief = thief.clone();
         Box::new(move || thief.act(thefts)) as Box<dyn FnOnce() + Send>
     });
-    let prepare = move || {
-        let owner = Owner::enter(&stack, &parker, begin == Fenced);
-        if begin != Asked {
-            owner.nest(&[Job::default()]);
-        }
-        owner
-    };
     let forked = jobs.clone();
-    start(owner_first, prepare, move |owner| owner.nest(&forked), thieves.collect());
+    start(
+        owner_first,
+        move || Owner::enter(&stack, &parker, begin),
+        move |owner| owner.nest(&forked, innermost),
+        thieves.collect(),
+    );
     assert!(jobs.iter().all(Job::has_run), "each job exactly once");
 }
 
-/// Bugs hunted: one job for two, a result that has not arrived, a wait that is not woken (W1).
+/// Bugs hunted: one job for two, a result that has not arrived, a wait that is not woken (W1, `fork_done_in_two_steps`), a
+/// thief in a block that has gone (E7, `fork_leave_no_fence`).
 #[test]
 fn one_fork_against_a_thief() {
     check(3, |first| race(first, Asked, 1, &[&[Steal, Steal]]));
@@ -261,7 +301,7 @@ fn one_fork_against_a_thief() {
 /// Bugs hunted: as above, with a stack that is reset below a thief's feet.
 #[test]
 fn nested_forks_against_a_thief() {
-    check(3, |first| race(first, Asked, 2, &[&[Steal, Steal]]));
+    check(2, |first| race(first, Asked, 2, &[&[Steal, Steal]]));
 }
 
 #[test]
@@ -275,28 +315,58 @@ fn answers_against_a_thief_that_asks() {
     check(3, |first| race(first, Calm, 2, &[&[Ask, Steal]]));
 }
 
-/// Bugs hunted: a forcing thief that publishes what the owner pops meanwhile, because the pop has no barrier
-/// (`fork_pop_no_barrier`), or because the owner restores its bound after it has changed the word
-/// (`fork_word_before_bound`).
+/// Bug hunted: half of the shared part is taken back while a thief claims in it.
+#[test]
+fn taking_back_half_against_a_thief() {
+    check(2, |first| {
+        let share_all = &|owner: &Owner| assert!(owner.stack.share_all(owner.hot));
+        race_with(first, Calm, 3, share_all, &[&[Steal, Steal]]);
+    });
+}
+
+#[test]
+fn taking_back_the_last_against_two_thieves() {
+    check(2, |first| {
+        let share_all = &|owner: &Owner| assert!(owner.stack.share_all(owner.hot));
+        race_with(first, Calm, 1, share_all, &[&[Steal], &[Steal]]);
+    });
+}
+
+/// Bug hunted: a forcing thief that publishes what the owner pops meanwhile, because the pop has no barrier
+/// (`fork_pop_no_barrier`).
 #[test]
 fn force_against_pops() {
     check(3, |first| race(first, Calm, 2, &[&[Force, Steal]]));
 }
 
+/// Bug hunted: the same, because the owner restores its bound after it has changed the word (`fork_word_before_bound`).
 #[test]
 fn force_against_pops_that_answer() {
-    check(3, |first| race(first, Calm, 3, &[&[Ask, Force, Steal]]));
+    check(2, |first| race(first, Calm, 3, &[&[Ask, Force, Steal]]));
 }
 
+/// Bug hunted: the same, with a request from a third.
 #[test]
-fn force_against_pops_and_another_thief() {
-    check(2, |first| race(first, Calm, 2, &[&[Force, Steal], &[Ask]]));
+fn force_against_pops_and_a_request() {
+    check(1, |first| race(first, Calm, 2, &[&[Force, Steal], &[Ask]]));
 }
 
-/// Bug hunted: a push onto a full stack, published by a forcing thief before the owner takes it back.
+/// Bug hunted: a force against an owner that shares everything by itself and waits.
+#[test]
+fn force_against_share_all() {
+    check(2, |first| {
+        let share_all = &|owner: &Owner| {
+            owner.stack.share_all(owner.hot);
+        };
+        race_with(first, Calm, 2, share_all, &[&[Force, Steal]]);
+    });
+}
+
+/// Bug hunted: a push onto a full stack, published by a forcing thief before the owner takes it back
+/// (`fork_force_beyond_the_end`).
 #[test]
 fn force_against_a_full_stack() {
-    check(2, |first| race(first, Calm, super::SLOTS + 1, &[&[Force, Steal]]));
+    check(2, |first| race(first, Calm, super::SLOTS + 1, &[&[Force, Steal, Steal, Steal, Steal, Steal]]));
 }
 
 /// Without an asymmetric barrier: every push and pop goes through the slow path.
@@ -308,4 +378,117 @@ fn fenced_forks_against_a_thief() {
 #[test]
 fn fenced_force_against_pops() {
     check(3, |first| race(first, Fenced, 2, &[&[Force, Steal]]));
+}
+
+/// A thread that has stolen from another: it runs that job, and then a stranger's, each of which forks one job.
+fn steal_back(owner_first: bool, below: bool) {
+    let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+    let (thief_stack, thief_parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+    let thief_thread = Arc::new(std::sync::OnceLock::new());
+
+    // Not a descendant of the stolen job: only its own thread may run it here.
+    let only_the_thief = || {
+        let thief_thread = thief_thread.clone();
+        Job::with(move || {
+            assert_eq!(thief_thread.get(), Some(&thread::current().id()), "a wait has run a stranger");
+        })
+    };
+    let strangers: Arc<[Job]> = (0..2).map(|_| only_the_thief()).collect();
+    let descendant = Arc::new(Job::default());
+    let stolen = {
+        let (stack, parker) = (stack.clone(), parker.clone());
+        let (thief_stack, thief_parker) = (thief_stack.clone(), thief_parker.clone());
+        let (thief_thread, descendant) = (thief_thread.clone(), descendant.clone());
+        Arc::new(Job::with(move || {
+            let is_stolen = thief_thread.get() == Some(&thread::current().id());
+            let here =
+                if is_stolen { Owner::here(&thief_stack, &thief_parker) } else { Owner::here(&stack, &parker) };
+            let (slot, _) = here.fork(&descendant);
+            here.stack.share_all(here.hot);
+            here.join(slot, &descendant);
+        }))
+    };
+
+    let owner = {
+        let stolen = stolen.clone();
+        move |owner: &Owner| {
+            let (slot, _) = owner.fork(&stolen);
+            owner.join(slot, &stolen);
+        }
+    };
+    let waiter = Thief { stack: thief_stack.clone(), parker: thief_parker.clone() };
+    let prepare = {
+        let (stack, parker) = (stack.clone(), parker.clone());
+        move || Owner { thief: Some(waiter), ..Owner::enter(&stack, &parker, Asked) }
+    };
+    let ran = strangers.clone();
+    let thief = move || {
+        thief_thread.set(thread::current().id()).unwrap();
+        let thief = Owner::enter(&thief_stack, &thief_parker, Asked);
+        let outer = below.then(|| thief.fork(&strangers[0]));
+        if let Look::Claimed(job) = stack.steal() {
+            if job.run(1, thief.stack.position(thief.hot.top())) {
+                parker.unpark();
+            }
+        }
+        let (slot, _) = thief.fork(&strangers[1]);
+        thief.stack.share_all(thief.hot);
+        thief.join(slot, &strangers[1]);
+        if let Some((slot, _)) = outer {
+            thief.join(slot, &strangers[0]);
+        }
+        thief.leave();
+    };
+    start(owner_first, prepare, owner, vec![Box::new(thief)]);
+    assert!(stolen.has_run() && ran[1].has_run() && ran[0].has_run() == below);
+}
+
+/// Bug hunted: a waiter that looks while its job runs and claims after it has ended, from the thief's next job
+/// (`fork_no_epoch`).
+#[test]
+fn steal_back_takes_no_stranger_above() {
+    check(3, |first| steal_back(first, false));
+}
+
+/// Bug hunted: a waiter that takes what the thief had forked before it stole (`fork_no_floor`).
+#[test]
+fn steal_back_takes_no_stranger_below() {
+    check(3, |first| steal_back(first, true));
+}
+
+/// A thread that goes to sleep asks, fences and looks, while the owner pushes.
+fn look_before_sleep(owner_first: bool, begin: Begin) {
+    let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+    let seen = Arc::new(AtomicUsize::new(0));
+    let sleeper = {
+        let (stack, parker, seen) = (stack.clone(), parker.clone(), seen.clone());
+        move || {
+            stack.arm();
+            heist_sync::barrier::heavy();
+            seen.store(usize::from(stack.has_jobs()), Ordering::Relaxed);
+            parker.unpark();
+        }
+    };
+    let owner = move |owner: &Owner| {
+        let job = Job::default();
+        let (slot, pushed) = owner.fork(&job);
+        owner.parker.park();
+        assert!(
+            pushed == Pushed::Shared || seen.load(Ordering::Relaxed) == 1,
+            "neither has the push seen the request nor the sleeper the job"
+        );
+        owner.join(slot, &job);
+    };
+    start(owner_first, move || Owner::enter(&stack, &parker, begin), owner, vec![Box::new(sleeper)]);
+}
+
+/// Bug hunted: a push that misses a request whose asker misses the push (E6, `fork_push_no_barrier`).
+#[test]
+fn a_push_sees_the_request_or_is_seen() {
+    check(3, |first| look_before_sleep(first, Calm));
+}
+
+#[test]
+fn a_fenced_push_sees_the_request_or_is_seen() {
+    check(3, |first| look_before_sleep(first, Fenced));
 }

@@ -63,7 +63,8 @@ impl Stack {
 
     /// The slot's place in the stack. `slot` must be one of this stack's.
     pub fn position(&self, slot: *const Slot) -> usize {
-        debug_assert!(self.slots.as_ptr_range().contains(&slot));
+        // A head may also be one past the last slot, for the moment of a push onto a full stack.
+        debug_assert!(self.slots.as_ptr_range().contains(&slot) || slot == self.slots.as_ptr_range().end);
         (slot.addr() - self.base().addr()) / size_of::<Slot>()
     }
 

@@ -106,7 +106,8 @@ impl Stack {
         // ORDERING(E5): our request before our look at the head; partner: `pop_is_slow`.
         barrier::heavy();
         // Not the slot beyond the limit: a push onto a full stack is taken back.
-        let Some(head) = self.visit(|hot| self.position(hot.head_seen_by_thief()).min(SLOTS)) else {
+        let end = if cfg!(heist_planted = "fork_force_beyond_the_end") { SLOTS + 1 } else { SLOTS };
+        let Some(head) = self.visit(|hot| self.position(hot.head_seen_by_thief()).min(end)) else {
             return false;
         };
         if head <= word.split() {

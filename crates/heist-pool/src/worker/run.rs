@@ -34,6 +34,13 @@ impl Local {
         }
     }
 
+    /// What an exit handler has spawned on this thread.
+    pub(crate) fn run_own(&self) {
+        while let Some(job) = self.spawned.pop() {
+            self.run_found(Found::Job(job));
+        }
+    }
+
     /// Runs one job on top of whatever is on this thread's stack.
     pub(super) fn run_found(&self, found: Found<'_>) {
         self.get_up();

@@ -17,11 +17,3 @@ pub fn base_seed(test: &str) -> u64 {
 pub fn generator(seed: u64, round: u64) -> Random {
     Random::new(seed ^ round.wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
-
-/// `HEIST_STRESS` multiplies the work of the stress tests; unoptimised builds do a twentieth.
-pub fn scaled(optimised: usize) -> usize {
-    let times: f64 =
-        std::env::var("HEIST_STRESS").map_or(1.0, |text| text.parse().expect("HEIST_STRESS is a number"));
-    let base = if cfg!(debug_assertions) { optimised / 20 } else { optimised };
-    ((base as f64 * times) as usize).max(1)
-}
