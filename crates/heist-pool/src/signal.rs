@@ -6,6 +6,10 @@
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::{Parker, StdArc as Arc};
 
+#[cfg(all(test, heist_loom))]
+#[path = "signal_loom.rs"]
+mod loom;
+
 const UNSET: u32 = 0;
 const AWAITED: u32 = 1;
 const SET: u32 = 2;

@@ -11,7 +11,7 @@ mod pool;
 #[path = "rig/watchdog.rs"]
 mod watchdog;
 
-use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use pool::pool;
 use std::cell::{Cell, RefCell};
 use std::sync::mpsc::channel;
@@ -51,7 +51,189 @@ fn for_each(n: usize, job: &(impl Fn(usize) + Sync)) {
     range(0, n, job);
 }
 
-/// rayon #592, its plainest form: each job forks while it holds the lock that all want.
+/// How a stranger comes to lie where a waiter could take it.
+#[derive(Clone, Copy, Debug)]
+enum Comes {
+    /// Spawned by the waiter: on top of its own queue.
+    Spawned,
+    /// Spawned by the waiter into a scope around its own job.
+    IntoOuterScope,
+    /// Queued from outside of the pool.
+    Injected,
+    /// Forked by another busy worker: at the bottom of that one's stack.
+    ForkedElsewhere,
+}
+
+/// What is held across the wait, and wanted by the stranger.
+struct Held {
+    name: &'static str,
+    /// Runs the wait with it.
+    across: fn(&Wanted, &(dyn Fn() + Sync)),
+    /// What the stranger does.
+    want: fn(&Wanted),
+}
+
+#[derive(Default)]
+struct Wanted {
+    lock: Mutex<()>,
+    once: OnceLock<()>,
+}
+
+const HELD: [Held; 3] = [
+    Held {
+        name: "a mutex",
+        across: |wanted, wait| {
+            let _held = wanted.lock.lock().unwrap();
+            wait();
+        },
+        want: |wanted| drop(wanted.lock.lock().unwrap()),
+    },
+    Held {
+        name: "a lock's initialiser",
+        across: |wanted, wait| {
+            wanted.once.get_or_init(wait);
+        },
+        want: |wanted| {
+            // Begun already, so this waits.
+            wanted.once.get_or_init(|| unreachable!("the initialiser runs"));
+        },
+    },
+    Held {
+        name: "thread-local scratch space",
+        across: |_, wait| {
+            SCRATCH.with(|scratch| {
+                let _held = scratch.borrow_mut();
+                wait();
+            });
+        },
+        want: |_| SCRATCH.with(|scratch| drop(scratch.try_borrow_mut().expect("nobody below on this stack"))),
+    },
+];
+
+/// Waits in a join whose second half is on another thread, and stays there for a while after `strangers` were queued.
+fn wait_while(strangers: impl FnOnce() + Send) {
+    let (stolen, queued) = (AtomicBool::new(false), AtomicBool::new(false));
+    let alone = heist::current_num_threads() == 1;
+    heist::join(
+        || {
+            while !alone && !stolen.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            strangers();
+            queued.store(true, Ordering::Release);
+        },
+        || {
+            stolen.store(true, Ordering::Release);
+            while !queued.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            // Longer than a waiter spins before it gives its place away.
+            compute(400);
+        },
+    );
+}
+
+/// rayon #592 without luck: the second half is stolen for certain, then strangers come that want what the waiter holds, and
+/// then it waits. (Run against rayon, the four tests below hang or find the scratch space borrowed.)
+fn meet_strangers(n: usize, comes: Comes, held: &Held) {
+    let pool = pool(n);
+    let wanted = Arc::new(Wanted::default());
+    let met = Arc::new(AtomicUsize::new(0));
+    let stranger = || {
+        let (wanted, met, want) = (Arc::clone(&wanted), Arc::clone(&met), held.want);
+        move || {
+            want(&wanted);
+            met.fetch_add(1, Ordering::AcqRel);
+        }
+    };
+    const STRANGERS: usize = 3;
+    let come = AtomicBool::new(false);
+    // The other worker, for strangers that lie on its stack.
+    let fork_when_told = || {
+        while !come.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        // Longer than the half that is waited for, so that only thieves can take the strangers meanwhile.
+        let busy = || compute(1500);
+        heist::join(|| heist::join(|| heist::join(busy, stranger()), stranger()), stranger());
+    };
+    let (ask, asked) = channel::<()>();
+    let ask = Mutex::new(ask);
+    let (answer, answered) = channel::<()>();
+    let answered = Mutex::new(answered);
+    std::thread::scope(|outside| {
+        let (pool, stranger) = (&pool, &stranger);
+        outside.spawn(move || {
+            while asked.recv().is_ok() {
+                (0..STRANGERS).for_each(|_| pool.spawn(stranger()));
+                answer.send(()).unwrap();
+            }
+        });
+        pool.scope(|s| {
+            if matches!(comes, Comes::ForkedElsewhere) {
+                s.spawn(|_| fork_when_told());
+            }
+            s.spawn(|s| {
+                let wait = || {
+                    wait_while(|| match comes {
+                        Comes::Spawned => (0..STRANGERS).for_each(|_| heist::spawn(stranger())),
+                        Comes::IntoOuterScope => (0..STRANGERS).for_each(|_| {
+                            let stranger = stranger();
+                            s.spawn(move |_| stranger());
+                        }),
+                        Comes::Injected => {
+                            ask.lock().unwrap().send(()).unwrap();
+                            answered.lock().unwrap().recv().unwrap();
+                        }
+                        Comes::ForkedElsewhere => come.store(true, Ordering::Release),
+                    });
+                };
+                (held.across)(&wanted, &wait);
+            });
+        });
+        drop(ask);
+    });
+    while met.load(Ordering::Acquire) < STRANGERS {
+        std::thread::yield_now();
+    }
+}
+
+fn meet_all(comes: Comes, sizes: &[usize]) {
+    for &n in sizes {
+        for held in &HELD {
+            println!("{n} workers, {comes:?}, {} is held", held.name);
+            (0..15).for_each(|_| meet_strangers(n, comes, held));
+        }
+    }
+}
+
+#[test]
+fn strangers_on_the_own_queue() {
+    let _watch = watch!();
+    meet_all(Comes::Spawned, &SIZES);
+}
+
+#[test]
+fn strangers_of_an_outer_scope() {
+    let _watch = watch!();
+    meet_all(Comes::IntoOuterScope, &SIZES);
+}
+
+#[test]
+fn strangers_from_outside() {
+    let _watch = watch!();
+    meet_all(Comes::Injected, &SIZES);
+}
+
+/// Three workers: one waits, one has the half that is waited for, one has the strangers.
+#[test]
+fn strangers_on_another_workers_stack() {
+    let _watch = watch!();
+    meet_all(Comes::ForkedElsewhere, &[3, 4, 16]);
+}
+
+/// rayon #592 in bulk: each job forks while it holds the lock that all want. Needs luck to catch a stranger; the tests above do
+/// not.
 #[test]
 fn mutex_held_across_join() {
     let _watch = watch!();
@@ -401,5 +583,5 @@ fn nested_scopes_with_locks() {
 #[test]
 fn in_fenced_mode() {
     let _watch = watch!();
-    fenced::rerun_fenced(&["mutex_held", "below_a_job", "leapfrogging", "inside_a_half"]);
+    fenced::rerun_fenced(&["mutex_held", "below_a_job", "leapfrogging", "inside_a_half", "strangers"]);
 }

@@ -291,8 +291,7 @@ fn race_with(
     assert!(jobs.iter().all(Job::has_run), "each job exactly once");
 }
 
-/// Bugs hunted: one job for two, a result that has not arrived, a wait that is not woken (W1, `fork_done_in_two_steps`), a
-/// thief in a block that has gone (E7, `fork_leave_no_fence`).
+/// Bugs hunted: one job for two, a result that has not arrived, a wait that is not woken (W1).
 #[test]
 fn one_fork_against_a_thief() {
     check(3, |first| race(first, Asked, 1, &[&[Steal, Steal]]));
@@ -378,6 +377,37 @@ fn fenced_forks_against_a_thief() {
 #[test]
 fn fenced_force_against_pops() {
     check(3, |first| race(first, Fenced, 2, &[&[Force, Steal]]));
+}
+
+/// Bug hunted: a wake-up that is lost between the owner's announcement and the thief's last access (W1,
+/// `fork_done_in_two_steps`).
+#[test]
+fn a_wait_against_the_end() {
+    check(3, |first| {
+        let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+        let thief = {
+            let (stack, parker) = (stack.clone(), parker.clone());
+            move || {
+                stack.slot(0).sign(1, 0);
+                if stack.slot(0).finish() {
+                    parker.unpark();
+                }
+            }
+        };
+        let owner = |owner: &Owner| owner.wait(owner.stack.slot(0));
+        start(first, move || Owner::enter(&stack, &parker, Asked), owner, vec![Box::new(thief)]);
+    });
+}
+
+/// Bug hunted: an owner that leaves while a thief is in its block (E7, `fork_leave_no_fence`).
+#[test]
+fn leaving_against_a_visit() {
+    check(3, |first| {
+        let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+        let visitor = stack.clone();
+        let visit = move || visitor.arm();
+        start(first, move || Owner::enter(&stack, &parker, Asked), |_| (), vec![Box::new(visit)]);
+    });
 }
 
 /// A thread that has stolen from another: it runs that job, and then a stranger's, each of which forks one job.

@@ -167,7 +167,8 @@ impl Local {
     pub(super) fn end_search(&self) {
         if self.searching.replace(false) {
             let counters = self.pool.idle().end_search();
-            if policy::on_found_work(counters.view()) == policy::Wake::One {
+            let silent = cfg!(heist_planted = "idle_last_searcher_is_silent");
+            if !silent && policy::on_found_work(counters.view()) == policy::Wake::One {
                 self.pool.wake_one();
             }
         }

@@ -2,6 +2,8 @@
 
 mod find;
 mod lend;
+#[cfg(all(test, heist_loom))]
+mod loom;
 mod park;
 mod run;
 mod wait;

@@ -21,6 +21,8 @@ impl Local {
         self.trace(Kind::Park, 0);
         // S1: from here on an announcement of work finds a free index and no searcher, and wakes a sleeper: us.
         let was_searching = self.searching.replace(false);
+        #[cfg(heist_planted = "idle_arm_before_count")]
+        self.pool.table().iter().filter(|w| w.id() != self.worker.id).for_each(|w| w.stack.arm());
         let mut desk = self.pool.idle().open();
         let gift = self.index.get().and_then(|i| {
             let gift = desk.release(self.worker.id, i);
@@ -104,13 +106,13 @@ impl crate::pool::Pool {
             // LIVENESS(S2): that searcher finds work and wakes the next, or comes here after us.
             return false;
         }
-        if !alone {
+        if !alone && !cfg!(heist_planted = "idle_arm_before_count") {
             for other in self.table().iter().filter(|w| w.id() != me.id()) {
                 other.stack.arm();
             }
             // ORDERING(E6): our requests before our look at the heads; partner: `is_slow_push`.
             barrier::heavy();
         }
-        self.has_visible_work()
+        !cfg!(heist_planted = "idle_no_last_look") && self.has_visible_work()
     }
 }

@@ -143,6 +143,10 @@ impl Local {
 impl Local {
     /// Goes on with a push that met its bound, and tells whoever sleeps if something was shared.
     pub fn push_slow(&self, slot: *mut Slot) -> Pushed {
+        #[cfg(heist_planted = "idle_clear_after_counters")]
+        if policy::on_new_work(self.pool.idle().counters().view()) == policy::Wake::Nobody {
+            return self.worker.stack.push_slow(self.hot, slot);
+        }
         let pushed = self.worker.stack.push_slow(self.hot, slot);
         if pushed == Pushed::Shared && self.pool.announce_fenced() {
             self.woke_at.set(Some(Instant::now()));
