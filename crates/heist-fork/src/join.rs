@@ -27,7 +27,8 @@ impl FnContext {
         Self { migrated, not_send: PhantomData }
     }
 
-    /// Whether the half runs on another thread than the one that forked it: whether it was stolen.
+    /// Whether the half was stolen: it runs on another thread, or ([`yield_local`](crate::yield_local)) was taken from the
+    /// stack by its own.
     pub fn migrated(&self) -> bool {
         self.migrated
     }

@@ -248,7 +248,8 @@ impl ThreadPool {
             return Err(ShutdownError::OwnThread);
         }
         self.pool.close();
-        self.pool.join_threads();
+        // A thread of another pool lets that pool have its place meanwhile: what we wait for may need it.
+        crate::blocking(|| self.pool.join_threads());
         Ok(())
     }
 }

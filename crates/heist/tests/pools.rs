@@ -249,7 +249,7 @@ fn shutdown_races_with_the_last_jobs() {
     }
 }
 
-/// PITFALLS: tokio #8056 hung only in a pool that had never run anything.
+/// tokio #8056 hung only in a pool that had never run anything.
 #[test]
 fn fresh_pools() {
     let _watch = watch!();
@@ -274,7 +274,7 @@ fn fresh_pools() {
     }
 }
 
-/// Every way to wait on a pool with a single worker. Go #20: the configuration that nobody tries.
+/// Every way to wait on a pool with a single worker (Go #59600: the configuration that nobody tries).
 #[test]
 fn a_pool_of_one_does_everything() {
     let _watch = watch!();

@@ -313,7 +313,10 @@ fn permits(first_holds: bool, workers: usize) {
             let local = Local::new(pool.clone(), worker, false);
             // SAFETY: as in `work`.
             unsafe { local.enter() };
-            local.run();
+            // More threads than indices, and no clock: a thread that has lost its patience comes again.
+            while !pool.is_over() {
+                local.run();
+            }
         }
     });
     if first_holds {
@@ -338,7 +341,8 @@ fn lend_and_regain_between_two() {
     check(2, |first| permits(first, 1));
 }
 
+/// Threads change only where they block or yield: with preemptions this is beyond loom's reach, and shuttle's task.
 #[test]
 fn lend_and_regain_between_three() {
-    check(1, |first| permits(first, 2));
+    check(0, |first| permits(first, 2));
 }
