@@ -300,7 +300,7 @@ fn one_fork_against_a_thief() {
 /// Bugs hunted: as above, with a stack that is reset below a thief's feet.
 #[test]
 fn nested_forks_against_a_thief() {
-    check(2, |first| race(first, Asked, 2, &[&[Steal, Steal]]));
+    check(3, |first| race(first, Asked, 2, &[&[Steal, Steal]]));
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn force_against_pops_that_answer() {
 /// Bug hunted: the same, with a request from a third.
 #[test]
 fn force_against_pops_and_a_request() {
-    check(1, |first| race(first, Calm, 2, &[&[Force, Steal], &[Ask]]));
+    check(2, |first| race(first, Calm, 2, &[&[Force, Steal], &[Ask]]));
 }
 
 /// Bug hunted: a force against an owner that shares everything by itself and waits.
@@ -431,8 +431,11 @@ fn steal_back(owner_first: bool, below: bool) {
         let (thief_thread, descendant) = (thief_thread.clone(), descendant.clone());
         Arc::new(Job::with(move || {
             let is_stolen = thief_thread.get() == Some(&thread::current().id());
-            let here =
-                if is_stolen { Owner::here(&thief_stack, &thief_parker) } else { Owner::here(&stack, &parker) };
+            let here = if is_stolen {
+                Owner::here(&thief_stack, &thief_parker)
+            } else {
+                Owner::here(&stack, &parker)
+            };
             let (slot, _) = here.fork(&descendant);
             here.stack.share_all(here.hot);
             here.join(slot, &descendant);

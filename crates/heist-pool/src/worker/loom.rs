@@ -13,11 +13,17 @@ use loom::model::Builder;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn check(preemptions: usize, model: impl Fn(bool) + Send + Sync + Copy + 'static) {
+    check_some(preemptions, None, model);
+}
+
+/// As `check`, with no more than `most` schedules.
+fn check_some(preemptions: usize, most: Option<usize>, model: impl Fn(bool) + Send + Sync + Copy + 'static) {
     let executions = Arc::new(AtomicUsize::new(0));
     for sleeper_first in [true, false] {
         let mut builder = Builder::new();
         builder.preemption_bound = Some(preemptions);
         builder.max_branches = 50_000;
+        builder.max_permutations = most;
         let executions = executions.clone();
         builder.check(move || {
             executions.fetch_add(1, Ordering::Relaxed);
@@ -341,8 +347,8 @@ fn lend_and_regain_between_two() {
     check(2, |first| permits(first, 1));
 }
 
-/// Threads change only where they block or yield: with preemptions this is beyond loom's reach, and shuttle's task.
+/// Too many schedules for loom to see the end of: the first ones of each order here, random ones under shuttle.
 #[test]
 fn lend_and_regain_between_three() {
-    check(0, |first| permits(first, 2));
+    check_some(1, Some(2_000), |first| permits(first, 2));
 }

@@ -74,7 +74,8 @@ impl Local {
                 return Slept::Leave;
             }
             // LIVENESS(S4): whoever gives an index, or ends the pool, unparks us after it has written so.
-            if self.pool.live() <= self.pool.parallelism() {
+            // A thread that somebody else has started cannot be started again.
+            if self.pool.config().foreign_threads || self.pool.live() <= self.pool.parallelism() {
                 self.worker.parker.park();
             } else if !self.worker.parker.park_timeout(Duration::from_nanos(tuning::SPARE_KEPT_NS))
                 && self.pool.live() > self.pool.parallelism()

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Whole pools under shuttle: random schedules, replayable.
+#
+#   check/shuttle.sh                                        all models, about 20,000 schedules
+#   HEIST_SHUTTLE_ITERATIONS=100000 check/shuttle.sh        more: so many per model and scheduler
+#   HEIST_SHUTTLE_REPLAY=<schedule> check/shuttle.sh MODEL  one schedule that failed, as it was printed
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export RUSTFLAGS="--cfg heist_shuttle"
+export RUST_BACKTRACE="${RUST_BACKTRACE:-0}"
+
+cargo test -q --release -p heist-fork --test shuttle_pool -- ${1+--exact "$1" --nocapture}
