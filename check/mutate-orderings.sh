@@ -65,8 +65,7 @@ killer() {
     cargo test --release -p heist-pool --lib --no-run >"$copy/log" 2>&1 || { echo "does not build"; return; }
     binary=$(sed -n 's/.*Executable.*(\(.*\))/\1/p' "$copy/log")
     for model in $("$binary" --list 2>/dev/null | sed -n 's/: test$//p' | grep loom::); do
-        code=0
-        timeout 120 "$binary" --exact "$model" >/dev/null 2>&1 || code=$?
+        code=$( (timeout 120 "$binary" --exact "$model" >/dev/null 2>&1; echo $?) 2>/dev/null)
         if [ "$code" -ne 0 ]; then echo "$model"; return; fi
     done
 }

@@ -33,7 +33,7 @@ idle_arm_before_count        pool worker::loom::sleep_against_an_answer
 idle_clear_after_counters    pool worker::loom::sleep_against_an_answer
 idle_no_last_look            pool worker::loom::sleep_against_an_injected_job
 idle_last_searcher_is_silent pool worker::loom::two_sleepers_against_two_jobs
-idle_announce_unfenced       pool worker::loom::sleep_against_a_spawned_job
+idle_spawn_unfenced          pool worker::loom::sleep_against_a_spawned_job
 "
 others="
 signal_late_parker           pool signal::loom::set_against_wait_and_free
@@ -82,8 +82,7 @@ plant() {
         read -r bug file models <<<"$line"
         binary=$(build "$wrapper" "$file")
         for model in $models; do
-            code=0
-            timeout 120 "$binary" --exact "$model" >"$wrapper.out" 2>&1 || code=$?
+            code=$( (timeout 120 "$binary" --exact "$model" >"$wrapper.out" 2>&1; echo $?) 2>/dev/null)
             # 101 is a panic, 134 an abort; anything else is not an answer.
             case $code in
                 101 | 134) report "caught  $bug by $model" ;;

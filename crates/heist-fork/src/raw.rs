@@ -8,9 +8,9 @@ pub fn is_worker() -> bool {
     Local::current().is_some()
 }
 
-/// Whether another thread would take work from this one now: somebody searches, or sleeps with a free index. A relaxed load;
-/// false outside of a pool.
+/// Whether another thread would take more work from this one now: somebody searches, or sleeps with a free index, and what
+/// this thread offered last has been taken. Two or three relaxed loads; false outside of a pool.
 #[inline]
 pub fn is_hungry() -> bool {
-    Local::current().is_some_and(|local| local.pool().is_somebody_idle())
+    Local::current().is_some_and(Local::is_hungry)
 }

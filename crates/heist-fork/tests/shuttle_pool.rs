@@ -445,3 +445,122 @@ fn a_wait_runs_only_its_own() {
 fn scope_in<'s>(pool: &ThreadPool, f: impl FnOnce(&heist_fork::Scope<'s>) + Send) {
     pool.install(|| scope(f));
 }
+
+/// Bug hunted: a pool whose last handle goes on one of its own threads.
+#[test]
+fn a_pool_dropped_by_its_own_job() {
+    explore(|| {
+        let (ledger, gate) = (Ledger::new(3), Gate::new());
+        let pool = Arc::new(pool(1));
+        let (inside, ran, done) = (pool.clone(), ledger.clone(), gate.clone());
+        pool.spawn(move || {
+            join(|| ran.run(0), || ran.run(1));
+            drop(inside);
+            spawn(move || {
+                ran.run(2);
+                done.open();
+            });
+        });
+        drop(pool);
+        gate.wait();
+        ledger.check();
+    });
+}
+
+/// Bugs hunted: the ways back to an index while its borrower holds a lock that the lender wants, and the reverse (*forgo*).
+#[test]
+fn blocking_under_a_lock() {
+    explore(|| {
+        let (pool, ledger) = (pool(1), Ledger::new(3));
+        let shared = Arc::new(Mutex::new(()));
+        for i in 0..2 {
+            let (shared, ledger) = (shared.clone(), ledger.clone());
+            pool.spawn(move || {
+                let held = lock(&shared);
+                blocking(thread::yield_now);
+                ledger.run(i);
+                drop(held);
+            });
+        }
+        let (shared, last) = (shared.clone(), ledger.clone());
+        pool.spawn(move || {
+            drop(lock(&shared));
+            last.run(2);
+        });
+        pool.shutdown().unwrap();
+        ledger.check();
+    });
+}
+
+/// Bug hunted: jobs of `spawn_fifo` and `scope_fifo` whose tickets and jobs do not add up.
+#[test]
+fn fifo_spawns() {
+    explore(|| {
+        let (pool, ledger) = (pool(2), Ledger::new(4));
+        for i in 0..2 {
+            let ledger = ledger.clone();
+            pool.spawn_fifo(move || ledger.run(i));
+        }
+        pool.scope_fifo(|s| {
+            s.spawn_fifo(|_| ledger.run(2));
+            s.spawn_fifo(|_| ledger.run(3));
+        });
+        pool.shutdown().unwrap();
+        ledger.check();
+    });
+}
+
+/// Bug hunted: `yield_now` in the middle of a join, which may run anything on top of the stack.
+#[test]
+fn yielding_inside_of_joins() {
+    explore(|| {
+        let (pool, ledger) = (pool(2), Ledger::new(6));
+        for i in 0..2 {
+            let ledger = ledger.clone();
+            pool.spawn(move || {
+                join(
+                    || {
+                        heist_fork::yield_now();
+                        ledger.run(3 * i);
+                    },
+                    || join(|| ledger.run(3 * i + 1), || ledger.run(3 * i + 2)),
+                );
+            });
+        }
+        pool.shutdown().unwrap();
+        ledger.check();
+    });
+}
+
+/// The models are not idle talk: over their schedules halves are stolen, and indices are lent.
+#[test]
+fn schedules_steal_and_lend() {
+    use std::sync::atomic::AtomicUsize;
+    static STOLEN: AtomicUsize = AtomicUsize::new(0);
+    static KEPT: AtomicUsize = AtomicUsize::new(0);
+    static SPARES: AtomicUsize = AtomicUsize::new(0);
+    explore(|| {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .start_handler(|_| {
+                SPARES.fetch_add(1, Ordering::Relaxed);
+            })
+            .build()
+            .unwrap();
+        pool.install(|| {
+            heist_fork::join_context(
+                |_| (),
+                |c| {
+                    let count = if c.migrated() { &STOLEN } else { &KEPT };
+                    count.fetch_add(1, Ordering::Relaxed);
+                    (0..20).for_each(|_| thread::yield_now());
+                },
+            )
+        });
+        pool.shutdown().unwrap();
+    });
+    let [stolen, kept, started] = [&STOLEN, &KEPT, &SPARES].map(|n| n.load(Ordering::Relaxed));
+    println!("{stolen} stolen, {kept} kept, {started} threads started");
+    assert!(stolen > 0 && kept > 0);
+    assert!(started > 2 * (stolen + kept), "no wait has ever lent its index to a spare");
+}

@@ -186,7 +186,6 @@ impl Pool {
     pub(crate) fn announce(&self) {
         // ORDERING(E9): the work before the look at the counters; partner: `ask_and_look`, which looks at the work after
         // the counters say that a thread sleeps.
-        #[cfg(not(heist_planted = "idle_announce_unfenced"))]
         fence(Ordering::SeqCst);
         self.announce_fenced();
     }

@@ -49,8 +49,11 @@ impl Signal {
         // LIVENESS: the swap finds AWAITED or the waiter's announcement finds SET; one word, so not neither.
         if state.swap(SET, Ordering::AcqRel) == AWAITED {
             #[cfg(heist_planted = "signal_late_parker")]
-            // SAFETY: none; never built without the planted cfg.
-            let parker = unsafe { &(*this).parker };
+            let parker = {
+                heist_sync::thread::yield_now();
+                // SAFETY: none; never built without the planted cfg.
+                unsafe { &(*this).parker }
+            };
             parker.unpark();
         }
     }

@@ -21,8 +21,8 @@ impl Place {
     }
 }
 
-/// `spins`: the waiter looks before it announces that it sleeps.
-fn set_against_wait(setter_first: bool, spins: bool) {
+/// `in_pool`: the waiter is a thread of a pool.
+fn set_against_wait(setter_first: bool, in_pool: bool) {
     let parker = Arc::new(Parker::new());
     let place = Arc::new(Place::new(parker.clone()));
     let set = {
@@ -38,7 +38,14 @@ fn set_against_wait(setter_first: bool, spins: bool) {
         {
             // SAFETY: nobody else has it to change.
             let signal = unsafe { &*place.signal.get() };
-            if !(spins && signal.is_over()) {
+            if in_pool {
+                // As `Local::wait` and `sleep_until`: the wait can be over between the announcement and the sleep.
+                if !signal.is_over() && signal.announce_wait() {
+                    while !signal.is_over() {
+                        parker.park();
+                    }
+                }
+            } else {
                 // As `wait_outside`.
                 while signal.announce_wait() {
                     parker.park();
@@ -74,10 +81,10 @@ fn set_against_wait(setter_first: bool, spins: bool) {
 #[test]
 fn set_against_wait_and_free() {
     for setter_first in [true, false] {
-        for spins in [true, false] {
+        for in_pool in [true, false] {
             let mut builder = Builder::new();
             builder.preemption_bound = Some(3);
-            builder.check(move || set_against_wait(setter_first, spins));
+            builder.check(move || set_against_wait(setter_first, in_pool));
         }
     }
 }

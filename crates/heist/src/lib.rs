@@ -47,6 +47,9 @@
 //! the same thread; [`WorkerLocal`] is by thread and not exposed to that.
 
 pub use heist_fork::*;
+pub use heist_iter::{
+    array, collections, iter, option, prelude, range, range_inclusive, result, slice, str, string, vec,
+};
 
 /// What the pool's threads did: events, timelines, and files for trace viewers.
 pub mod trace {

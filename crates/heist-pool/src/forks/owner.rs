@@ -237,8 +237,10 @@ impl Stack {
         }
     }
 
-    /// Whether another thread is asking this one for work and has not had an answer.
-    pub fn is_asked(&self, hot: &Hot) -> bool {
-        hot.is_asked()
+    /// Whether a fork of the owner's waits to be run, by anybody.
+    #[inline]
+    pub fn has_pending(&self, hot: &Hot) -> bool {
+        // ORDERING: relaxed; only the owner adds, and a claim that is not seen yet is seen at the next look.
+        self.position(hot.head()) > self.load(Ordering::Relaxed).tail()
     }
 }

@@ -227,7 +227,7 @@ fn sleep_against_an_answer() {
     });
 }
 
-/// The same with a job from outside (E9, `idle_announce_unfenced`).
+/// The same with a job from outside (E9).
 #[test]
 fn sleep_against_an_injected_job() {
     check(3, |first| {
@@ -239,19 +239,25 @@ fn sleep_against_an_injected_job() {
     });
 }
 
-/// The same with a job that the owner spawns into its own queue.
+/// The same with a job that the owner spawns into its own queue (E9, `idle_spawn_unfenced`).
 #[test]
 fn sleep_against_a_spawned_job() {
     check(3, |first| {
         let (pool, job) = (pool(2), Job::new());
         let queued = job.clone();
+        let over = Arc::new(Parker::new());
+        let is_over = over.clone();
         let owner = move |local: &Local| {
             local.spawn(queued.queued());
-            while queued.runs() == 0 {
-                thread::yield_now();
-            }
+            // Blocks as any user's code may: a job that only this thread could run is lost then.
+            over.park();
         };
-        race(first, &pool, owner, vec![sleeper(&pool, 1)]);
+        let sleeper = sleeper(&pool, 1);
+        let thief = move || {
+            sleeper();
+            is_over.unpark();
+        };
+        race(first, &pool, owner, vec![Box::new(thief)]);
         assert_eq!(job.runs(), 1);
     });
 }

@@ -223,6 +223,12 @@ impl Local {
         self.index.get().map(usize::from)
     }
 
+    /// Whether it should offer work: somebody is idle, and what it offered last has been taken.
+    #[inline]
+    pub fn is_hungry(&self) -> bool {
+        self.pool.is_somebody_idle() && !self.worker.stack.has_pending(self.hot)
+    }
+
     /// Whether a job waits in its own queues.
     pub fn has_own_work(&self) -> bool {
         self.worker.has_work()

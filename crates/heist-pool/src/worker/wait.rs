@@ -99,6 +99,7 @@ impl Local {
     pub fn spawn(&self, job: JobRef) {
         self.spawned.push(job);
         // ORDERING(E9): as in `Pool::announce`.
+        #[cfg(not(heist_planted = "idle_spawn_unfenced"))]
         fence(Ordering::SeqCst);
         if self.pool.is_somebody_idle() {
             self.spawned.share_all();

@@ -1,0 +1,135 @@
+//! Programs that must not compile, because they would share between threads what may not be shared.
+
+/// A closure may not capture an `Rc`.
+///
+/// ```compile_fail,E0277
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// let shared = Rc::new(1);
+/// (0..10).into_par_iter().for_each(|_| { let _ = shared.clone(); });
+/// ```
+///
+/// An `Arc` is fine.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::Arc;
+///
+/// let shared = Arc::new(1);
+/// (0..10).into_par_iter().for_each(|_| { let _ = shared.clone(); });
+/// ```
+mod captured_rc {}
+
+/// Items must be `Send`: here they are `Rc`s from the source.
+///
+/// ```compile_fail,E0599
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// vec![Rc::new(1)].into_par_iter().for_each(drop);
+/// ```
+mod items_by_value {}
+
+/// Items by reference must be `Sync`: here they are `Cell`s.
+///
+/// ```compile_fail
+/// use heist_iter::prelude::*;
+/// use std::cell::Cell;
+///
+/// [Cell::new(1)].par_iter().for_each(|cell| cell.set(2));
+/// ```
+mod items_by_reference {}
+
+/// Results must be `Send`, whatever becomes of them.
+///
+/// ```compile_fail,E0277
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// (0..10).into_par_iter().map(Rc::new).for_each(drop);
+/// ```
+mod map_to_rc {}
+
+/// ```compile_fail,E0277
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// (0..10).into_par_iter().filter_map(|n| Some(Rc::new(n))).for_each(drop);
+/// ```
+mod filter_map_to_rc {}
+
+/// ```compile_fail,E0277
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// (0..10).into_par_iter().fold(|| Rc::new(0), |sum, _| sum).for_each(drop);
+/// ```
+mod fold_to_rc {}
+
+/// ```compile_fail,E0277
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// (0..10).into_par_iter().flat_map_iter(|n| [Rc::new(n)]).for_each(drop);
+/// ```
+mod flat_map_to_rc {}
+
+/// The value of `map_with` is cloned by one thread and used by another, so it must be `Send`.
+///
+/// ```compile_fail,E0277
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// (0..10).into_par_iter().for_each_with(Rc::new(0), |_, _| ());
+/// ```
+///
+/// That of `map_init` is made where it is used, so it need not.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// (0..10).into_par_iter().for_each_init(|| Rc::new(0), |_, _| ());
+/// ```
+mod map_with_rc {}
+
+/// A predicate may not change what it captures.
+///
+/// ```compile_fail,E0594
+/// use heist_iter::prelude::*;
+///
+/// let mut last = 0;
+/// (0..10).into_par_iter().for_each(|n| last = n);
+/// ```
+mod captured_mut {}
+
+/// A predicate may not capture a `Cell`.
+///
+/// ```compile_fail,E0277
+/// use heist_iter::prelude::*;
+/// use std::cell::Cell;
+///
+/// let calls = Cell::new(0);
+/// (0..10).into_par_iter().find_any(|_| { calls.set(calls.get() + 1); false });
+/// ```
+mod captured_cell {}
+
+/// Two iterators of unknown length cannot be zipped.
+///
+/// ```compile_fail,E0599
+/// use heist_iter::prelude::*;
+///
+/// (0..10).into_par_iter().filter(|_| true).zip(0..10).for_each(drop);
+/// ```
+mod zip_of_unknown_length {}
+
+/// What is mutably borrowed by a loop cannot be read in it.
+///
+/// ```compile_fail,E0502
+/// use heist_iter::prelude::*;
+///
+/// let mut v = vec![1, 2, 3];
+/// v.par_iter_mut().for_each(|n| *n += v.len());
+/// ```
+mod borrowed_mutably {}

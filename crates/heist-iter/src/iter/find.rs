@@ -1,0 +1,129 @@
+//! `find_any`.
+
+use super::ParallelIterator;
+use super::plumbing::{Consumer, Folder, Reducer, UnindexedConsumer};
+use heist_sync::atomic::{AtomicBool, Ordering};
+
+pub(super) fn find_any<I, P>(par_iter: I, predicate: P) -> Option<I::Item>
+where
+    I: ParallelIterator,
+    P: Fn(&I::Item) -> bool + Sync,
+{
+    let found = AtomicBool::new(false);
+    par_iter.drive_unindexed(Find { predicate: &predicate, found: &found })
+}
+
+struct Find<'p, P> {
+    predicate: &'p P,
+    found: &'p AtomicBool,
+}
+
+impl<P> Clone for Find<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Find<'_, P> {}
+
+impl<P> Find<'_, P> {
+    #[inline]
+    fn is_over(&self) -> bool {
+        // ORDERING: Relaxed: a flag that publishes nothing; the item travels with the part's result.
+        self.found.load(Ordering::Relaxed)
+    }
+}
+
+impl<'p, T, P> Consumer<T> for Find<'p, P>
+where
+    T: Send,
+    P: Fn(&T) -> bool + Sync,
+{
+    type Folder = FindFolder<'p, T, P>;
+    type Reducer = EitherReducer;
+    type Result = Option<T>;
+
+    fn split_at(self, _index: usize) -> (Self, Self, EitherReducer) {
+        (self, self, EitherReducer)
+    }
+
+    fn into_folder(self) -> Self::Folder {
+        FindFolder { find: self, item: None }
+    }
+
+    fn full(&self) -> bool {
+        self.is_over()
+    }
+}
+
+impl<T, P> UnindexedConsumer<T> for Find<'_, P>
+where
+    T: Send,
+    P: Fn(&T) -> bool + Sync,
+{
+    const ANYWHERE: bool = true;
+
+    fn split_off_left(&self) -> Self {
+        *self
+    }
+
+    fn to_reducer(&self) -> EitherReducer {
+        EitherReducer
+    }
+}
+
+struct FindFolder<'p, T, P> {
+    find: Find<'p, P>,
+    item: Option<T>,
+}
+
+impl<T, P> Folder<T> for FindFolder<'_, T, P>
+where
+    P: Fn(&T) -> bool,
+{
+    type Result = Option<T>;
+
+    #[inline]
+    fn consume(mut self, item: T) -> Self {
+        if (self.find.predicate)(&item) {
+            // ORDERING: Relaxed: see `is_over`.
+            self.find.found.store(true, Ordering::Relaxed);
+            self.item = Some(item);
+        }
+        self
+    }
+
+    #[inline]
+    fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
+        let Find { predicate, found } = self.find;
+        for item in iter {
+            if predicate(&item) {
+                // ORDERING: Relaxed: see `is_over`.
+                found.store(true, Ordering::Relaxed);
+                self.item = Some(item);
+                break;
+            }
+            if self.find.is_over() {
+                break;
+            }
+        }
+        self
+    }
+
+    fn complete(self) -> Option<T> {
+        self.item
+    }
+
+    #[inline]
+    fn full(&self) -> bool {
+        self.find.is_over()
+    }
+}
+
+struct EitherReducer;
+
+impl<T> Reducer<Option<T>> for EitherReducer {
+    fn reduce(self, left: Option<T>, right: Option<T>) -> Option<T> {
+        left.or(right)
+    }
+}

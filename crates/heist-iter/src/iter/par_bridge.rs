@@ -1,0 +1,111 @@
+//! `par_bridge`: a sequential iterator as the source of a parallel loop.
+
+use super::ParallelIterator;
+use super::plumbing::{Folder, UnindexedConsumer, UnindexedProducer, bridge_unindexed};
+use crate::pool;
+use heist_sync::Mutex;
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::iter::Fuse;
+
+/// Sequential iterators whose items can be handled in parallel.
+///
+/// ```
+/// # use heist_iter::prelude::*;
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// std::thread::spawn(move || (0..100).for_each(|n| sender.send(n).unwrap()));
+/// assert_eq!(receiver.into_iter().par_bridge().map(|n| n * 2).sum::<i32>(), 9900);
+/// ```
+pub trait ParallelBridge: Sized {
+    /// Handles the items in parallel, in any order. The iterator itself runs on one thread at a time: each worker takes
+    /// one item when it is done with the last.
+    ///
+    /// The collection that the iterator comes from may have a parallel iterator of its own, which is faster.
+    ///
+    /// ```
+    /// # use heist_iter::prelude::*;
+    /// let mut lines: Vec<String> = "b\na".lines().par_bridge().map(|line| line.to_uppercase()).collect();
+    /// lines.sort();
+    /// assert_eq!(lines, ["A", "B"]);
+    /// ```
+    fn par_bridge(self) -> IterBridge<Self>;
+}
+
+impl<T: Iterator<Item: Send> + Send> ParallelBridge for T {
+    fn par_bridge(self) -> IterBridge<Self> {
+        IterBridge { iter: self }
+    }
+}
+
+/// What [`par_bridge`](ParallelBridge::par_bridge) returns.
+///
+/// ```
+/// # use heist_iter::prelude::*;
+/// assert_eq!((0..10).par_bridge().count(), 10);
+/// ```
+#[must_use = "iterators do nothing until they are driven"]
+#[derive(Debug, Clone)]
+pub struct IterBridge<Iter> {
+    iter: Iter,
+}
+
+impl<Iter: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<Iter> {
+    type Item = Iter::Item;
+
+    fn drive_unindexed<C: UnindexedConsumer<Iter::Item>>(self, consumer: C) -> C::Result {
+        let workers = pool::current_num_threads();
+        bridge_unindexed(
+            &Shared {
+                seats: AtomicUsize::new(workers),
+                iter: Mutex::new(self.iter.fuse()),
+                has_ended: AtomicBool::new(false),
+                is_here: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            },
+            consumer,
+        )
+    }
+}
+
+/// The iterator, and who takes part.
+struct Shared<Iter> {
+    /// How many more parts there may be.
+    seats: AtomicUsize,
+    iter: Mutex<Fuse<Iter>>,
+    has_ended: AtomicBool,
+    /// For each worker, whether it has come here.
+    is_here: Box<[AtomicBool]>,
+}
+
+impl<Iter: Iterator<Item: Send> + Send> UnindexedProducer for &Shared<Iter> {
+    type Item = Iter::Item;
+
+    fn split(self) -> (Self, Option<Self>) {
+        // ORDERING: Relaxed: only the count matters.
+        let seat =
+            self.seats.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seats| seats.checked_sub(1));
+        (self, seat.is_ok().then_some(self))
+    }
+
+    fn fold_with<F: Folder<Iter::Item>>(self, mut folder: F) -> F {
+        // The iterator's `next` may itself wait for parallel work. Where a waiting worker runs other jobs, one of them
+        // may be another part of this very loop, which would then wait for the lock that its own thread holds. One part
+        // per worker is enough: it goes on until the end.
+        if let Some(index) = pool::current_thread_index() {
+            // ORDERING: Relaxed: only read by the thread that wrote it.
+            if self.is_here[index % self.is_here.len()].swap(true, Ordering::Relaxed) {
+                return folder;
+            }
+        }
+        // ORDERING: Relaxed, here and below: a hint that saves taking the lock; the lock orders everything else.
+        while !folder.full() && !self.has_ended.load(Ordering::Relaxed) {
+            // A poisoned lock means that `next` has panicked; it is not called again, and its panic travels by itself.
+            let Ok(mut iter) = self.iter.lock() else { return folder };
+            let Some(item) = iter.next() else {
+                self.has_ended.store(true, Ordering::Relaxed);
+                return folder;
+            };
+            drop(iter);
+            folder = folder.consume(item);
+        }
+        folder
+    }
+}

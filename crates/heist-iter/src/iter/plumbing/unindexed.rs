@@ -1,0 +1,140 @@
+//! Drives producers of unknown length, which can only be cut somewhere.
+
+use super::{Folder, Reducer, UnindexedConsumer, UnindexedProducer};
+use crate::pool;
+use std::time::{Duration, Instant};
+
+/// A piece that lasted longer than this is reason to cut the next ones smaller.
+const PIECE: Duration = Duration::from_micros(10);
+
+/// A run is cut into at most two to this power pieces. What is stolen counts anew.
+const LEVELS: u32 = 6;
+
+/// Drives a producer of unknown length into a consumer.
+///
+/// See [`UnindexedProducer`] for an example.
+pub fn bridge_unindexed<P, C>(producer: P, consumer: C) -> C::Result
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    let workers = pool::current_num_threads();
+    let budget = if workers > 1 { workers } else { 0 };
+    if pool::is_worker() {
+        return start(budget, producer, consumer);
+    }
+    match producer.split() {
+        (near, Some(far)) => pool::enter(move || fork(budget, near, far, consumer)),
+        (whole, None) => finish(Run::new(budget, whole, consumer.split_off_left().into_folder()), consumer),
+    }
+}
+
+/// Cuts `producer` as long as the budget lasts or somebody is hungry, then runs it.
+fn start<P, C>(budget: usize, producer: P, consumer: C) -> C::Result
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    if consumer.full() {
+        return consumer.into_folder().complete();
+    }
+    let (near, far) = if budget > 0 || pool::is_hungry() { producer.split() } else { (producer, None) };
+    match far {
+        Some(far) => fork(budget, near, far, consumer),
+        None => finish(Run::new(budget, near, consumer.split_off_left().into_folder()), consumer),
+    }
+}
+
+fn fork<P, C>(budget: usize, near: P, far: P, consumer: C) -> C::Result
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    let budget = budget / 2;
+    let reducer = consumer.to_reducer();
+    let near_consumer = consumer.split_off_left();
+    let (left, right) = pool::join_context(
+        move |context| start(after(budget, context.migrated()), near, near_consumer),
+        move |context| start(after(budget, context.migrated()), far, consumer),
+    );
+    reducer.reduce(left, right)
+}
+
+/// Where one thief was hungry there may be more.
+fn after(budget: usize, migrated: bool) -> usize {
+    if migrated { budget.max(pool::current_num_threads()) } else { budget }
+}
+
+/// Part of a run that was cut `level` times.
+#[derive(Debug)]
+struct Piece<P> {
+    producer: P,
+    level: u32,
+}
+
+/// Pieces on their way into one folder.
+#[derive(Debug)]
+struct Run<P, F> {
+    budget: usize,
+    /// What is left, last piece first.
+    pieces: Vec<Piece<P>>,
+    folder: F,
+    /// How long an uncut run would take, judged by its last piece.
+    expected: Option<Duration>,
+}
+
+impl<P: UnindexedProducer, F: Folder<P::Item>> Run<P, F> {
+    fn new(budget: usize, producer: P, folder: F) -> Self {
+        Run { budget, pieces: vec![Piece { producer, level: 0 }], folder, expected: None }
+    }
+
+    /// Cuts `piece` until its front is expected to be short, and runs that.
+    fn run_piece(mut self, mut piece: Piece<P>) -> Self {
+        while piece.level < LEVELS && self.expected.is_none_or(|whole| whole / (1 << piece.level) > PIECE) {
+            let (near, far) = piece.producer.split();
+            piece.producer = near;
+            let Some(far) = far else { break };
+            piece.level += 1;
+            self.pieces.push(Piece { producer: far, level: piece.level });
+        }
+        let since = Instant::now();
+        self.folder = piece.producer.fold_with(self.folder);
+        self.expected = Some(since.elapsed() * (1 << piece.level));
+        self
+    }
+}
+
+/// Runs piece after piece; `consumer` is for those that are given away.
+fn finish<P, C>(mut run: Run<P, C::Folder>, consumer: C) -> C::Result
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    while let Some(piece) = run.pieces.pop() {
+        if run.folder.full() {
+            break;
+        }
+        run = run.run_piece(piece);
+        if !run.pieces.is_empty() && pool::is_hungry() {
+            return give_away(run, consumer);
+        }
+    }
+    run.folder.complete()
+}
+
+/// Offers the last piece, which is the largest.
+fn give_away<P, C>(mut run: Run<P, C::Folder>, consumer: C) -> C::Result
+where
+    P: UnindexedProducer,
+    C: UnindexedConsumer<P::Item>,
+{
+    let far = run.pieces.remove(0).producer;
+    let budget = run.budget;
+    let reducer = consumer.to_reducer();
+    let near_consumer = consumer.split_off_left();
+    let (left, right) = pool::join_here(
+        move || finish(run, near_consumer),
+        move |migrated| start(after(budget, migrated), far, consumer),
+    );
+    reducer.reduce(left, right)
+}

@@ -1,0 +1,38 @@
+//! Data parallelism: iterators, sorts and collections that use every worker of the pool.
+//!
+//! Put `par_` before `iter` and the loop runs on all cores:
+//!
+//! ```
+//! use heist_iter::prelude::*;
+//!
+//! let squares: u64 = (1..=1000u64).into_par_iter().map(|n| n * n).sum();
+//! assert_eq!(squares, 333_833_500);
+//! ```
+//!
+//! Names and signatures are those of rayon 1.12, so programs and third-party adaptors move over unchanged. What is
+//! different is how loops are divided: see [`iter::plumbing`].
+
+mod compile_fail;
+mod par_either;
+mod pool;
+mod private;
+
+pub mod array;
+pub mod collections;
+pub mod iter;
+pub mod option;
+pub mod prelude;
+pub mod range;
+pub mod range_inclusive;
+pub mod result;
+pub mod slice;
+pub mod str;
+pub mod string;
+pub mod vec;
+
+pub use pool::{
+    BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
+    ThreadPoolBuilder, Yield, broadcast, current_num_threads, current_thread_index, in_place_scope,
+    in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast,
+    spawn_fifo, yield_local, yield_now,
+};
