@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Whole pools under shuttle: random schedules, replayable.
 #
-#   check/shuttle.sh                                        all models, about 20,000 schedules
+#   check/shuttle.sh                                        all models, 2,000 schedules each under two schedulers
 #   HEIST_SHUTTLE_ITERATIONS=100000 check/shuttle.sh        more: so many per model and scheduler
 #   HEIST_SHUTTLE_REPLAY=<schedule> check/shuttle.sh MODEL  one schedule that failed, as it was printed
 set -euo pipefail

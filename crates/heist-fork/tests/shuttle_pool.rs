@@ -16,7 +16,7 @@ use shuttle::{Config, MaxSteps, Runner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Schedules per model and scheduler if the environment does not say.
-const ITERATIONS: usize = 600;
+const ITERATIONS: usize = 2_000;
 /// Preemptions that the second scheduler places.
 const PCT_DEPTH: usize = 3;
 
@@ -553,6 +553,8 @@ fn schedules_steal_and_lend() {
                 |c| {
                     let count = if c.migrated() { &STOLEN } else { &KEPT };
                     count.fetch_add(1, Ordering::Relaxed);
+                    // For whoever borrows the index of the waiting half.
+                    spawn(|| ());
                     (0..20).for_each(|_| thread::yield_now());
                 },
             )

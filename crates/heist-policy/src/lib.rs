@@ -42,4 +42,4 @@ pub use share::{fair_share, publish, take_back};
 pub use source::{Source, Sources, next_source};
 pub use victims::{victims, victims_by_node};
 pub use wait::{WaitStep, WaitView, wait_step};
-pub use wake::{IdleView, Wake, may_search, on_found_work, on_new_work, search_cap, wake_far};
+pub use wake::{IdleView, Wake, may_search, on_found_work, on_new_work, search_cap};

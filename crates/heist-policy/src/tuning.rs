@@ -54,10 +54,6 @@ pub const FAIR_SHARE_MAX: usize = 128;
 /// for ever merely stutters.
 pub const LAST_RESORT_NS: u64 = 1_000_000_000;
 
-/// A job that its owner took back sooner than this was not worth fetching another core from its sleep: that costs the waker
-/// some 17 us on a virtual machine, and the other begins after 50 us or more.
-pub const FAR_WAKE_NS: u64 = 40_000;
-
 /// How long a thread beyond the parallelism is kept without work: long enough that a program whose loops nest now and then does
 /// not start threads each time.
 pub const SPARE_KEPT_NS: u64 = 10_000_000_000;

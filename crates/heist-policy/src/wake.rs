@@ -5,7 +5,7 @@
 //! chain of one at a time, as long as there is work for the next link, and a burst of new jobs costs one wake, not one
 //! each.
 
-use crate::tuning::{FAR_WAKE_NS, SEARCH_ONE_IN};
+use crate::tuning::SEARCH_ONE_IN;
 
 /// How many workers may search at once in a pool of this parallelism: half of them, and always one.
 ///
@@ -75,23 +75,6 @@ pub const fn on_new_work(view: IdleView) -> Wake {
 pub const fn on_found_work(view: IdleView) -> Wake {
     // The view already excludes the finder, so its question is the same as that of new work.
     on_new_work(view)
-}
-
-/// Whether the next thread should be woken away from its waker's core.
-///
-/// The kernel prefers the waker's own core: cheap, but the woken thread then waits for the waker. Another core has to be fetched
-/// from its sleep: dear for the waker and slow to begin, but parallel. The last job that somebody was woken for tells which is
-/// better: it was stolen, or its owner took it back after `pending_ns`.
-///
-/// ```
-/// use heist_policy::wake_far;
-/// assert!(wake_far(true, 0));
-/// assert!(!wake_far(false, 1_000));
-/// assert!(wake_far(false, 100_000));
-/// ```
-#[must_use]
-pub const fn wake_far(stolen: bool, pending_ns: u64) -> bool {
-    stolen || pending_ns >= FAR_WAKE_NS
 }
 
 #[cfg(test)]

@@ -36,9 +36,9 @@ mod imp {
             Self { mask: Mutex::new(None), without: AtomicUsize::new(0) }
         }
 
-        /// Its thread, before it sleeps. `far`: its waker should find it on another core.
-        pub fn lie_down(&self, far: bool) {
-            if !far || REFUSED.load(Ordering::Relaxed) {
+        /// Its thread, before it sleeps.
+        pub fn lie_down(&self) {
+            if REFUSED.load(Ordering::Relaxed) {
                 return;
             }
             let Ok(mask) = sched_getaffinity(None) else { return };
@@ -91,7 +91,7 @@ mod imp {
         pub fn new() -> Self {
             Self(())
         }
-        pub fn lie_down(&self, _far: bool) {}
+        pub fn lie_down(&self) {}
         pub fn get_up(&self) {}
         pub fn prepare(&self, _: u32) {}
     }

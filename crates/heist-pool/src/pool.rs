@@ -74,8 +74,6 @@ pub struct Pool {
     tracing: AtomicBool,
     /// Per thread, what its ring held when the trace began.
     trace_from: Mutex<Vec<Position>>,
-    /// Whether a woken thread should not share its waker's core: see `policy::wake_far`.
-    wakes_far: AtomicBool,
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     pub(crate) watch: crate::monitor::Watch,
     /// Threads that run jobs without an index, because all others are stuck.
@@ -104,7 +102,6 @@ impl Pool {
             guests: AtomicUsize::new(0),
             tracing: AtomicBool::new(false),
             trace_from: Mutex::new(Vec::new()),
-            wakes_far: AtomicBool::new(true),
             #[cfg(not(any(heist_loom, heist_shuttle)))]
             watch: crate::monitor::Watch::default(),
             rescuers: Mutex::new(Vec::new()),
@@ -190,15 +187,13 @@ impl Pool {
         self.announce_fenced();
     }
 
-    /// As `announce`, behind a fence of the caller's. True if somebody was woken.
-    pub fn announce_fenced(&self) -> bool {
-        let wake = policy::on_new_work(self.idle.counters().view()) == policy::Wake::One;
-        if wake {
+    /// As `announce`, behind a fence of the caller's.
+    pub fn announce_fenced(&self) {
+        if policy::on_new_work(self.idle.counters().view()) == policy::Wake::One {
             self.wake_one();
         } else {
             self.watch();
         }
-        wake
     }
 
     #[cfg(any(heist_loom, heist_shuttle))]
@@ -209,16 +204,6 @@ impl Pool {
     pub fn is_somebody_idle(&self) -> bool {
         let counters = self.idle.counters();
         counters.searching() > 0 || counters.free() > 0
-    }
-
-    pub(crate) fn wakes_far(&self) -> bool {
-        self.wakes_far.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_wakes_far(&self, far: bool) {
-        if self.wakes_far() != far {
-            self.wakes_far.store(far, Ordering::Relaxed);
-        }
     }
 
     /// Wakes a thread to search, unless one searches already.
@@ -262,7 +247,7 @@ impl Pool {
     pub(crate) fn tell(&self, give: Give) {
         let Give { thread, index } = give;
         if let Some(worker) = self.table.get(thread.into()) {
-            worker.give(index, self.wakes_far());
+            worker.give(index);
         }
         self.watch();
     }

@@ -17,7 +17,6 @@ use crate::place::Bed;
 use crate::pool::Pool;
 use heist_deque::{Owner, Thief};
 use heist_sync::atomic::{AtomicU32, Ordering};
-use heist_sync::clock::Instant;
 use heist_sync::rand::Random;
 use heist_sync::{Mutex, Parker, StdArc as Arc, lock};
 use heist_trace::{Event, Kind, Ring};
@@ -78,14 +77,12 @@ impl Worker {
         self.home.load(Ordering::Relaxed).saturating_sub(1) as u16
     }
 
-    /// Tells a sleeping thread which index it now has, and wakes it, `far` from the caller's core if it can be.
-    pub(crate) fn give(&self, index: u16, far: bool) {
+    /// Tells a sleeping thread which index it now has, and wakes it, away from the caller's core if it can be.
+    pub(crate) fn give(&self, index: u16) {
         // ORDERING: release with the acquire in `take_given`: the desk's state. The parker would do, but a thread that
         // has not slept yet looks without it.
         self.given.store(u32::from(index) + 1, Ordering::Release);
-        if far {
-            self.bed.prepare(self.tid());
-        }
+        self.bed.prepare(self.tid());
         self.parker.unpark();
     }
 
@@ -121,8 +118,6 @@ pub struct Local {
     random: RefCell<Random>,
     /// It sleeps, or has not run anything since it slept: its core mask may not be its own.
     lying: Cell<bool>,
-    /// When it last woke somebody for a job that it shared.
-    woke_at: Cell<Option<Instant>>,
     /// It runs jobs without an index until there are none, because all others are stuck.
     rescuing: Cell<bool>,
     /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
@@ -148,7 +143,6 @@ impl Local {
             turn: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
             lying: Cell::new(false),
-            woke_at: Cell::new(None),
             rescuing: Cell::new(false),
             is_guest,
         }
@@ -170,7 +164,7 @@ impl Local {
 
     fn lie_down(&self) {
         if !self.lying.replace(true) {
-            self.worker.bed.lie_down(self.pool.wakes_far());
+            self.worker.bed.lie_down();
         }
     }
 

@@ -149,8 +149,8 @@ impl Local {
             return self.worker.stack.push_slow(self.hot, slot);
         }
         let pushed = self.worker.stack.push_slow(self.hot, slot);
-        if pushed == Pushed::Shared && self.pool.announce_fenced() {
-            self.woke_at.set(Some(Instant::now()));
+        if pushed == Pushed::Shared {
+            self.pool.announce_fenced();
         }
         pushed
     }
@@ -158,10 +158,6 @@ impl Local {
     /// Goes on with a pop that met its bound, and tells whoever sleeps if something was shared.
     pub fn pop_slow(&self, slot: *mut Slot) -> Popped {
         let popped = self.worker.stack.pop_slow(self.hot, slot);
-        if let Some(at) = self.woke_at.take() {
-            let pending_ns = at.elapsed().as_nanos() as u64;
-            self.pool.set_wakes_far(policy::wake_far(popped == Popped::Stolen, pending_ns));
-        }
         if popped == Popped::MineAndShared {
             self.pool.announce_fenced();
         }
