@@ -25,11 +25,11 @@ pub enum Found<'a> {
 
 /// A victim that has jobs and shares none, and since when.
 #[derive(Default)]
-struct Unanswered(Option<(u16, Instant)>);
+pub(super) struct Unanswered(Option<(u16, Instant)>);
 
 impl Unanswered {
     /// `victim` has been asked, again. True if it has been silent for so long that it should be forced.
-    fn is_due(&mut self, victim: u16) -> bool {
+    pub(super) fn is_due(&mut self, victim: u16) -> bool {
         match self.0 {
             None => self.0 = Some((victim, Instant::now())),
             Some((v, since)) if v == victim => {

@@ -13,17 +13,11 @@ use loom::model::Builder;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 fn check(preemptions: usize, model: impl Fn(bool) + Send + Sync + Copy + 'static) {
-    check_some(preemptions, None, model);
-}
-
-/// As `check`, with no more than `most` schedules.
-fn check_some(preemptions: usize, most: Option<usize>, model: impl Fn(bool) + Send + Sync + Copy + 'static) {
     let executions = Arc::new(AtomicUsize::new(0));
     for sleeper_first in [true, false] {
         let mut builder = Builder::new();
         builder.preemption_bound = Some(preemptions);
         builder.max_branches = 50_000;
-        builder.max_permutations = most;
         let executions = executions.clone();
         builder.check(move || {
             executions.fetch_add(1, Ordering::Relaxed);
@@ -277,8 +271,9 @@ fn two_sleepers_against_two_jobs() {
     });
 }
 
-/// Three threads over one index: the first lends it and wants it back, the others run its job and give it back.
-fn permits(first_holds: bool, workers: usize) {
+/// Two threads over one index: the first lends it and wants it back, the other runs its job and gives it back. With a third,
+/// loom 0.7 fails in an assertion of its own ("this sometimes fails"): that is left to shuttle.
+fn permits(first_holds: bool) {
     let (pool, busy) = (pool(1), Arc::new(AtomicBool::new(false)));
     let alone = {
         let busy = busy.clone();
@@ -317,7 +312,7 @@ fn permits(first_holds: bool, workers: usize) {
             });
         }
     };
-    let others = (0..workers).map(|_| {
+    let borrower = {
         let pool = pool.clone();
         move || {
             let worker = pool.table().enrol().unwrap();
@@ -325,23 +320,17 @@ fn permits(first_holds: bool, workers: usize) {
             let local = Local::new(pool.clone(), worker, false);
             // SAFETY: as in `work`.
             unsafe { local.enter() };
-            // More threads than indices, and no clock: a thread that has lost its patience comes again.
-            while !pool.is_over() {
-                local.run();
-            }
+            local.run();
         }
-    });
+    };
     if first_holds {
-        let others: Vec<_> = others.map(thread::spawn).collect();
+        let other = thread::spawn(borrower);
         lender();
-        others.into_iter().for_each(|t| t.join().unwrap());
+        other.join().unwrap();
     } else {
-        let mut others: Vec<_> = others.collect();
-        let first = others.remove(0);
-        let mut others: Vec<_> = others.into_iter().map(thread::spawn).collect();
-        others.push(thread::spawn(lender));
-        first();
-        others.into_iter().for_each(|t| t.join().unwrap());
+        let other = thread::spawn(lender);
+        borrower();
+        other.join().unwrap();
     }
     assert_eq!(ran.load(Ordering::Relaxed), 1, "the job ran exactly once");
     pool.idle().open().check();
@@ -350,11 +339,5 @@ fn permits(first_holds: bool, workers: usize) {
 /// Bugs hunted: an index with two holders, one that nobody gets, a thread that wants its index for ever.
 #[test]
 fn lend_and_regain_between_two() {
-    check(2, |first| permits(first, 1));
-}
-
-/// Too many schedules for loom to see the end of: the first ones of each order here, random ones under shuttle.
-#[test]
-fn lend_and_regain_between_three() {
-    check_some(1, Some(2_000), |first| permits(first, 2));
+    check(2, |first| permits(first));
 }

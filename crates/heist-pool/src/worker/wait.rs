@@ -1,5 +1,6 @@
 //! Waiting: run what the wait itself needs, spin a little, then lend the index and sleep. Never a stranger's job.
 
+use super::find::Unanswered;
 use super::{Found, Local};
 use crate::forks::{Look, Popped, Pushed, Slot};
 use crate::job::JobRef;
@@ -8,6 +9,7 @@ use heist_policy::{self as policy, WaitStep, WaitView};
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::clock::Instant;
 use heist_sync::thread;
+use std::cell::RefCell;
 
 /// What a waiter may run.
 pub trait Own {
@@ -23,19 +25,26 @@ impl Own for () {
 }
 
 /// The other half of a fork, which a thief has: what the thief has forked for it is taken back.
-struct StolenHalf<'a>(&'a Slot);
+struct StolenHalf<'a> {
+    slot: &'a Slot,
+    unanswered: RefCell<Unanswered>,
+}
 
 impl Own for StolenHalf<'_> {
     fn run_one(&self, local: &Local) -> bool {
-        let Some((thief, floor)) = self.0.state().thief() else { return false };
+        let Some((thief, floor)) = self.slot.state().thief() else { return false };
         let Some(victim) = local.pool.table().get(thief.into()) else { return false };
-        match victim.stack.steal_back(floor, || !self.0.state().is_done()) {
-            Look::Claimed(job) => {
-                local.trace(heist_trace::Kind::Steal, u32::from(thief));
-                local.run_found(Found::Fork { job, victim });
-                true
+        loop {
+            match victim.stack.steal_back(floor, || !self.slot.state().is_done()) {
+                Look::Claimed(job) => {
+                    local.trace(heist_trace::Kind::Steal, u32::from(thief));
+                    local.run_found(Found::Fork { job, victim });
+                    return true;
+                }
+                // The thief is inside of a long leaf. Its forks are ours to run, before we give up and sleep.
+                Look::Asked if self.unanswered.borrow_mut().is_due(thief) && victim.stack.force() => {}
+                Look::Lost | Look::Asked | Look::Nothing => return false,
             }
-            Look::Lost | Look::Asked | Look::Nothing => false,
         }
     }
 }
@@ -91,7 +100,7 @@ impl Local {
     pub fn wait_stolen(&self, slot: *mut Slot) {
         self.worker.stack.stand_above(self.hot, slot);
         let target = self.worker.stack.slot_of(slot);
-        self.wait(target, &StolenHalf(target));
+        self.wait(target, &StolenHalf { slot: target, unanswered: RefCell::default() });
         self.worker.stack.reset(self.hot, slot);
     }
 
