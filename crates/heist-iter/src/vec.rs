@@ -1,6 +1,6 @@
 //! Parallel iterators for vectors: [`IntoIter`] by value, [`Drain`] for a range of one.
 //!
-//! By reference a vector is iterated as the [slice](crate::slice) that it is.
+//! By reference a vector is iterated as the [slice](mod@crate::slice) that it is.
 
 use crate::iter::plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsumer, bridge, bridge_lazily};
 use crate::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelDrainRange, ParallelIterator};

@@ -1,7 +1,7 @@
 //! The time that spins and back-offs are measured in.
 //!
 //! Under the checkers there is no time: a loop that yields for 150 us would be a loop of any length. There each look at the
-//! clock is a step of [`STEP_NS`], so such a loop is a few turns long, and the same few in every run of a schedule.
+//! clock is a step of `STEP_NS`, so such a loop is a few turns long, and the same few in every run of a schedule.
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 pub use std::time::Instant;
