@@ -399,6 +399,29 @@ fn a_wait_against_the_end() {
     });
 }
 
+/// Bug hunted: a thief that finds an owner before it finds what the owner has written in its block.
+#[test]
+fn entering_against_a_thief() {
+    check(3, |owner_first| {
+        let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+        let thief = Thief { stack: stack.clone(), parker: parker.clone() };
+        let owner = move || {
+            let (owner, jobs) = (Owner::enter(&stack, &parker, Asked), [Job::default()]);
+            owner.nest(&jobs, &|_| ());
+            owner.leave();
+        };
+        if owner_first {
+            let thief = thread::spawn(move || thief.act(&[Force]));
+            owner();
+            thief.join().unwrap();
+        } else {
+            let owner = thread::spawn(owner);
+            thief.act(&[Force]);
+            owner.join().unwrap();
+        }
+    });
+}
+
 /// Bug hunted: an owner that leaves while a thief is in its block (E7, `fork_leave_no_fence`).
 #[test]
 fn leaving_against_a_visit() {
