@@ -30,6 +30,7 @@ rayon-core = { path = "core" }
 libc = "0.2"
 scoped-tls = "1"
 rand = "0.9"
+crossbeam-utils = "0.8"
 [workspace]
 [profile.dev]
 opt-level = 1
