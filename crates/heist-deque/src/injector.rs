@@ -114,6 +114,27 @@ impl<T> Injector<T> {
         Batch(share)
     }
 
+    /// As [`pop_share`](Self::pop_share), but at most `most`, handed to `take` one by one under the lock: it must be short,
+    /// and must not use the queue. Returns how many.
+    ///
+    /// ```
+    /// let queue = heist_deque::Injector::new();
+    /// queue.push_batch(0..8);
+    /// let mut got = Vec::new();
+    /// assert_eq!(queue.take_share(2, 4, |item| got.push(item)), 4);
+    /// assert_eq!(got, [0, 1, 2, 3]);
+    /// ```
+    pub fn take_share(&self, workers: usize, most: usize, take: impl FnMut(T)) -> usize {
+        if self.is_empty() {
+            return 0;
+        }
+        let mut items = lock(&self.items);
+        let n = (items.len() / workers.max(1) + 1).min(SHARE_MAX).min(items.len()).min(most);
+        items.drain(..n).for_each(take);
+        self.leave(items);
+        n
+    }
+
     /// How many items there were a moment ago.
     ///
     /// ```

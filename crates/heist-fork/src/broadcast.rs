@@ -1,7 +1,7 @@
 //! The same closure once on every index.
 
-use crate::global;
 use crate::spawn::detached;
+use heist_pool::global;
 use heist_pool::job::{JobRef, Payload, discard, halt_unwinding};
 use heist_pool::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::signal::Signal;

@@ -1,7 +1,8 @@
 //! How a pool is made, and what can be wrong with the wish.
 
-use crate::global;
 use crate::thread_pool::ThreadPool;
+use heist_pool::build::{BuildError, Starter};
+use heist_pool::global;
 use heist_pool::job::Payload;
 use heist_pool::pool::{Config, MOST_INDICES, MOST_THREADS, Pool, Seat};
 use heist_sync::Arc;
@@ -109,16 +110,6 @@ enum Kind {
     CurrentThreadInPool,
     BadValue(String),
     Io(io::Error),
-}
-
-impl ThreadPoolBuildError {
-    pub(crate) fn already_initialized() -> Self {
-        Self { kind: Kind::AlreadyInitialized }
-    }
-
-    fn bad_value(message: String) -> Self {
-        Self { kind: Kind::BadValue(message) }
-    }
 }
 
 impl From<io::Error> for ThreadPoolBuildError {
@@ -262,122 +253,33 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Errors
     /// As [`build`](Self::build), and if there is a global pool already.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        global::set(|| self.build_pool())
+        match global::set(|| self.build_pool()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ThreadPoolBuildError { kind: Kind::AlreadyInitialized }),
+            Err(error) => Err(error),
+        }
     }
 
-    pub(crate) fn build_pool(mut self) -> Result<Arc<Pool>, ThreadPoolBuildError> {
-        let wanted = self.threads_wanted()?;
-        if self.config.max_threads != 0 && self.config.max_threads < wanted {
-            return Err(ThreadPoolBuildError::bad_value(format!(
-                "max_threads({}) is less than the {wanted} threads of the pool; raise it or lower num_threads",
-                self.config.max_threads
-            )));
-        }
-        self.config.parallelism = wanted;
-        self.config.foreign_threads = !S::IS_OWN;
-        let pool = Unfinished(Some(Pool::new(self.config)));
-        let mut first = 0;
-        if self.use_current_thread {
-            if !pool.adopt_current_thread(0) {
-                return Err(ThreadPoolBuildError { kind: Kind::CurrentThreadInPool });
-            }
-            first = 1;
-        }
-        // All seats before the first thread: what its start handler spawns must not find an index without a thread.
-        let mut seats = Vec::new();
-        for index in first..wanted {
-            seats.push(pool.seat(index)?);
-        }
-        for seat in seats {
-            let index = seat.index();
-            let name = seat.name();
-            let started = self.spawn.spawn(ThreadBuilder { name, seat });
-            match started {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                    return Err(ThreadPoolBuildError::bad_value(error.to_string()));
-                }
-                Err(error) if index == 0 || !S::IS_OWN => return Err(error.into()),
-                Err(error) => {
-                    eprintln!(
-                        "heist: only {index} of {wanted} threads could be started ({error}); the pool goes on with \
-                         those. Raise the limit on threads (ulimit -u, pids.max) or ask for fewer"
-                    );
-                    pool.shrink_to(index);
-                    break;
-                }
-            }
-        }
-        Ok(pool.finished())
-    }
-
-    fn threads_wanted(&self) -> Result<usize, ThreadPoolBuildError> {
-        let env = env_threads("HEIST_NUM_THREADS")?;
-        let wanted = match (self.num_threads, env) {
-            (0, Some(env)) => env,
-            (0, None) => rayon_env().unwrap_or_else(available),
-            // The environment can always lower what the program asks for, never raise it.
-            (asked, Some(env)) => asked.min(env),
-            (asked, None) => asked,
-        };
-        if wanted > MOST_INDICES {
-            return Err(ThreadPoolBuildError::bad_value(format!(
-                "num_threads({wanted}) is more than a pool can have, which is {MOST_INDICES}"
-            )));
-        }
-        Ok(wanted)
+    fn build_pool(mut self) -> Result<Arc<Pool>, ThreadPoolBuildError> {
+        let built = self.config.build(self.num_threads, self.use_current_thread, &mut Start(&mut self.spawn));
+        built.map_err(|error| ThreadPoolBuildError {
+            kind: match error {
+                BuildError::CurrentThreadInPool => Kind::CurrentThreadInPool,
+                BuildError::BadValue(message) => Kind::BadValue(message),
+                BuildError::Io(error) => Kind::Io(error),
+            },
+        })
     }
 }
 
-/// A pool that is closed unless its build gets to the end, by an error or by a panic of the user's closures.
-struct Unfinished(Option<Arc<Pool>>);
+/// What the pool's build calls, over what the user gave.
+struct Start<'a, S>(&'a mut S);
 
-impl Unfinished {
-    fn finished(mut self) -> Arc<Pool> {
-        self.0.take().expect("finished once")
+impl<S: ThreadSpawn> Starter for Start<'_, S> {
+    fn start(&mut self, seat: Seat, name: Option<String>) -> io::Result<()> {
+        self.0.spawn(ThreadBuilder { name, seat })
     }
-}
-
-impl std::ops::Deref for Unfinished {
-    type Target = Arc<Pool>;
-    fn deref(&self) -> &Arc<Pool> {
-        self.0.as_ref().expect("not finished")
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if let Some(pool) = &self.0 {
-            pool.close();
-        }
-    }
-}
-
-/// A count from heist's own variable: 0 or nothing means unset, anything else must be a number.
-fn env_threads(name: &str) -> Result<Option<usize>, ThreadPoolBuildError> {
-    let Some(value) = std::env::var_os(name) else { return Ok(None) };
-    let text = value.to_string_lossy();
-    match text.trim() {
-        "" | "0" => Ok(None),
-        text => text.parse().map(Some).map_err(|_| {
-            ThreadPoolBuildError::bad_value(format!(
-                "{name}={text:?} is not a number of threads; unset it or give one"
-            ))
-        }),
-    }
-}
-
-/// rayon's variables, as it reads them: what is not a positive number does not count.
-fn rayon_env() -> Option<usize> {
-    ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok()?.parse().ok())
-        .filter(|&n| n > 0)
-}
-
-/// Affinity and cgroup quota are in it.
-fn available() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    const IS_OWN: bool = S::IS_OWN;
 }
 
 /// The most threads that [`num_threads`](ThreadPoolBuilder::num_threads) takes.

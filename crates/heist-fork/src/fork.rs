@@ -1,8 +1,8 @@
 //! The explicit form of fork-join: a [`Fork`] is passed from call to call, so that no call has to look for its worker.
 
-use crate::global;
 use crate::join::{Half, fork_at};
 use heist_pool::forks::{Hot, Slot, hot};
+use heist_pool::global;
 use heist_pool::pool::Pool;
 use heist_pool::worker::Local;
 use heist_sync::Arc;

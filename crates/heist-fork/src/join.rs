@@ -1,7 +1,7 @@
 //! `join` and its relatives: one half on the fork stack, the other at once.
 
-use crate::global;
 use heist_pool::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
+use heist_pool::global;
 use heist_pool::job::{Payload, discard, halt_unwinding};
 use heist_pool::worker::Local;
 use std::cell::UnsafeCell;

@@ -3,7 +3,6 @@
 mod broadcast;
 mod builder;
 mod fork;
-mod global;
 mod join;
 #[doc(hidden)]
 pub mod raw;

@@ -1,8 +1,8 @@
 //! Scopes: any number of jobs that may borrow, all over when the scope returns.
 
 use crate::broadcast::BroadcastContext;
-use crate::global;
 use heist_deque::Injector;
+use heist_pool::global;
 use heist_pool::job::{HeapJob, JobRef, Payload, discard, halt_unwinding};
 use heist_pool::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::signal::Signal;

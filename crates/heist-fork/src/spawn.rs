@@ -1,7 +1,7 @@
 //! Detached jobs, and saying that a call will block.
 
-use crate::global;
 use crate::scope::push_in;
+use heist_pool::global;
 use heist_pool::job::{HeapJob, JobRef, halt_unwinding};
 use heist_pool::pool::Pool;
 use heist_pool::worker::Local;

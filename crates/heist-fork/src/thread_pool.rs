@@ -2,10 +2,10 @@
 
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
 use crate::fork::{Fork, fork_in};
-use crate::global;
 use crate::join::join;
 use crate::scope::{Scope, ScopeFifo, in_place_scope_fifo_in, in_place_scope_in, scope, scope_fifo};
 use crate::spawn::{spawn_fifo_in, spawn_in};
+use heist_pool::global;
 use heist_pool::pool::Pool;
 use heist_pool::worker::Local;
 use heist_sync::Arc;

@@ -12,7 +12,7 @@
 //! | do I keep searching, or sleep? | a worker that finds nothing | [`step`] |
 //! | what do I do while I wait? | a worker whose join or scope is not finished | [`wait_step`] |
 //! | how many jobs do I move? | owner and injector customers | [`publish`], [`take_back`], [`fair_share`] |
-//! | is everybody stuck? | the monitor | [`last_resort`] |
+//! | is everybody stuck? | the monitor | [`last_resort`], [`overtake`] |
 //!
 //! All numbers that were chosen rather than derived are in [`tuning`], each with its reason.
 //!
@@ -37,7 +37,7 @@ mod wait;
 mod wake;
 
 pub use ladder::{Ladder, Limits, step};
-pub use monitor::{MonitorView, last_resort};
+pub use monitor::{MonitorView, Overtake, TasksView, last_resort, overtake};
 pub use share::{fair_share, publish, take_back};
 pub use source::{Source, Sources, next_source};
 pub use victims::{victims, victims_by_node};

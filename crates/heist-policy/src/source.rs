@@ -1,14 +1,18 @@
-//! Where a worker looks for its next job.
+//! Where a worker looks for its next job or task.
 
-use crate::tuning::INJECTOR_EVERY;
+use crate::tuning::{INJECTOR_EVERY, TASKS_EVERY};
 
-/// What a worker can see between two jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a worker can see between two turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
     /// Its own deque holds a job.
     pub own_spawned: bool,
+    /// Its own run queue holds a task.
+    pub own_tasks: bool,
     /// The injector holds a job.
     pub injector: bool,
+    /// The injector holds a task.
+    pub injected_tasks: bool,
     /// It may steal: it was admitted as a searcher ([`may_search`](crate::may_search)) and the ladder has not sent it to
     /// sleep ([`step`](crate::step)).
     pub steal: bool,
@@ -19,22 +23,28 @@ pub struct Sources {
 pub enum Source {
     /// The newest job of the own deque.
     Own,
-    /// A [`fair_share`](crate::fair_share) of the injector.
+    /// The own run queue.
+    OwnTask,
+    /// The injector's oldest job.
     Injector,
-    /// The others' oldest jobs.
+    /// A [`fair_share`](crate::fair_share) of the injector's tasks.
+    InjectedTasks,
+    /// The others' oldest jobs, and half of their run queues.
     Steal,
     /// Nowhere: announce it, look at everything once more, and park.
     Park,
 }
 
-/// Picks the source for this `turn`: cheapest first, but every [`INJECTOR_EVERY`]th turn the injector comes first.
+/// Picks the source for this `turn`: cheapest first and jobs before tasks, but every [`INJECTOR_EVERY`]th turn the injector
+/// comes first, and every [`TASKS_EVERY`]th the own tasks do. Of the injector's two queues, each comes first every other time.
 ///
 /// `turn` may wrap around: two turns that prefer the injector are never more than `INJECTOR_EVERY` apart.
 ///
 /// ```
 /// use heist_policy::{Source, Sources, next_source};
-/// let view = Sources { own_spawned: true, injector: true, steal: true };
+/// let view = Sources { own_spawned: true, own_tasks: true, injector: true, ..Sources::default() };
 /// assert_eq!(next_source(1, view), Source::Own);
+/// assert_eq!(next_source(4, view), Source::OwnTask);
 /// assert_eq!(next_source(61, view), Source::Injector);
 /// ```
 #[must_use]
@@ -42,12 +52,21 @@ pub const fn next_source(turn: u32, view: Sources) -> Source {
     // Remainder 0, not another one: the count restarts at 0 when it wraps, so the interval across the wrap is shorter,
     // never longer.
     let injector_first = turn % INJECTOR_EVERY == 0;
-    match view {
-        Sources { injector: true, .. } if injector_first => Source::Injector,
-        Sources { own_spawned: true, .. } => Source::Own,
-        Sources { injector: true, .. } => Source::Injector,
-        Sources { steal: true, .. } => Source::Steal,
-        _ => Source::Park,
+    let tasks_first = turn % TASKS_EVERY == 0;
+    let injected = match (view.injector, view.injected_tasks) {
+        (true, true) if (turn / INJECTOR_EVERY) % 2 == 1 => Some(Source::Injector),
+        (_, true) => Some(Source::InjectedTasks),
+        (true, false) => Some(Source::Injector),
+        (false, false) => None,
+    };
+    match (injected, view) {
+        (Some(source), _) if injector_first => source,
+        (_, Sources { own_tasks: true, .. }) if tasks_first => Source::OwnTask,
+        (_, Sources { own_spawned: true, .. }) => Source::Own,
+        (_, Sources { own_tasks: true, .. }) => Source::OwnTask,
+        (Some(source), _) => source,
+        (None, Sources { steal: true, .. }) => Source::Steal,
+        (None, _) => Source::Park,
     }
 }
 
@@ -56,37 +75,93 @@ mod tests {
     use super::Source::*;
     use super::*;
 
-    #[test]
-    fn the_whole_table() {
-        //           own    injector steal   usual     every 61st
-        let table = [
-            ((false, false, false), Park, Park),
-            ((false, false, true), Steal, Steal),
-            ((false, true, false), Injector, Injector),
-            ((false, true, true), Injector, Injector),
-            ((true, false, false), Own, Own),
-            ((true, false, true), Own, Own),
-            ((true, true, false), Own, Injector),
-            ((true, true, true), Own, Injector),
-        ];
-        for ((own_spawned, injector, steal), usual, fair) in table {
-            let view = Sources { own_spawned, injector, steal };
-            for turn in 0..4 * INJECTOR_EVERY {
-                let expected = if turn % INJECTOR_EVERY == 0 { fair } else { usual };
-                assert_eq!(next_source(turn, view), expected, "turn {turn}, {view:?}");
+    fn all_views() -> impl Iterator<Item = Sources> {
+        (0..32_u32).map(|bits| Sources {
+            own_spawned: bits & 1 != 0,
+            own_tasks: bits & 2 != 0,
+            injector: bits & 4 != 0,
+            injected_tasks: bits & 8 != 0,
+            steal: bits & 16 != 0,
+        })
+    }
+
+    fn is_there(source: Source, view: Sources) -> bool {
+        match source {
+            Own => view.own_spawned,
+            OwnTask => view.own_tasks,
+            Injector => view.injector,
+            InjectedTasks => view.injected_tasks,
+            Steal => view.steal,
+            Park => {
+                !(view.own_spawned || view.own_tasks || view.injector || view.injected_tasks || view.steal)
             }
         }
     }
 
     #[test]
-    fn the_injector_waits_at_most_its_interval_even_when_the_turn_wraps() {
-        let busy = Sources { own_spawned: true, injector: true, steal: true };
-        let mut turn = u32::MAX - 10 * INJECTOR_EVERY;
-        let mut waited = 0;
-        for _ in 0..20 * INJECTOR_EVERY {
-            waited = if next_source(turn, busy) == Injector { 0 } else { waited + 1 };
-            assert!(waited < INJECTOR_EVERY, "turn {turn}");
-            turn = turn.wrapping_add(1);
+    fn an_answer_is_a_source_that_has_something() {
+        for view in all_views() {
+            for turn in 0..4 * INJECTOR_EVERY {
+                let source = next_source(turn, view);
+                assert!(is_there(source, view), "turn {turn}, {view:?}: {source:?}");
+                let stolen_last = view.own_spawned || view.own_tasks || view.injector || view.injected_tasks;
+                assert!(source != Steal || !stolen_last, "turn {turn}, {view:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_ordinary_turn_goes_from_cheap_to_dear() {
+        let order = [
+            (
+                Sources {
+                    own_spawned: true,
+                    own_tasks: true,
+                    injector: true,
+                    injected_tasks: true,
+                    steal: true,
+                },
+                Own,
+            ),
+            (
+                Sources {
+                    own_tasks: true,
+                    injector: true,
+                    injected_tasks: true,
+                    steal: true,
+                    ..Sources::default()
+                },
+                OwnTask,
+            ),
+            (Sources { injector: true, steal: true, ..Sources::default() }, Injector),
+            (Sources { injected_tasks: true, steal: true, ..Sources::default() }, InjectedTasks),
+            (Sources { steal: true, ..Sources::default() }, Steal),
+            (Sources::default(), Park),
+        ];
+        for (view, expected) in order {
+            assert_eq!(next_source(1, view), expected, "{view:?}");
+        }
+    }
+
+    /// However busy a worker is, each of its sources gets its turn within a bounded number, across the wrap too.
+    #[test]
+    fn nothing_starves() {
+        for view in all_views() {
+            for (source, most) in [
+                (OwnTask, 2 * TASKS_EVERY),
+                (Injector, 4 * INJECTOR_EVERY),
+                (InjectedTasks, 4 * INJECTOR_EVERY),
+            ] {
+                if !is_there(source, view) {
+                    continue;
+                }
+                let (mut turn, mut waited) = (u32::MAX - 10 * INJECTOR_EVERY, 0);
+                for _ in 0..40 * INJECTOR_EVERY {
+                    waited = if next_source(turn, view) == source { 0 } else { waited + 1 };
+                    assert!(waited < most, "turn {turn}, {view:?}: {source:?} waits for {waited} turns");
+                    turn = turn.wrapping_add(1);
+                }
+            }
         }
     }
 }

@@ -12,6 +12,37 @@
 /// into step with workloads that repeat in powers of two; large enough that the look costs about nothing per turn.
 pub const INJECTOR_EVERY: u32 = 61;
 
+/// Every so many turns a worker looks at its tasks before its jobs.
+///
+/// Jobs are taken newest first and make more jobs: without this, a long scope would keep the tasks beside it waiting to its
+/// end. Tasks are short, so every fourth turn costs the jobs little.
+pub const TASKS_EVERY: u32 = 4;
+
+/// Every so many turns a busy worker looks whether sockets are ready and timers due.
+pub const DRIVER_EVERY: u32 = 61;
+
+/// The task in the next place is run before older ones for at most so many turns in a row.
+///
+/// Two tasks that wake each other through it would otherwise keep the rest of the queue waiting for ever.
+pub const NEXT_RUNS_MOST: u32 = 16;
+
+/// A thief leaves the task in a victim's next place alone until the victim has been in one turn for this long.
+///
+/// Its owner runs it at once after the turn, with warm caches: most turns are shorter than a theft.
+pub const NEXT_STEALABLE_NS: u64 = 3_000;
+
+/// How often the monitor looks at a pool whose tasks may be kept waiting.
+///
+/// A turn that is seen twice has lasted for at least this long and at most twice as long, and then others overtake it: so
+/// tasks behind a blocked one wait for about half a millisecond. A look costs about 3 us, so the pool pays 1 %.
+pub const LOOK_AT_TASKS_EVERY_NS: u64 = 250_000;
+
+/// Looks without anything to do before the monitor goes back to sleep.
+///
+/// Waking it costs a worker 10 us and more, so a program that pauses for a few milliseconds between bursts should not pay for
+/// that each time.
+pub const QUIET_LOOKS_KEPT: u32 = 40;
+
 /// Rounds over all victims before a searcher gives up.
 ///
 /// One round can miss work that moves between two victims while it passes. More rounds only burn the core that the

@@ -1,5 +1,11 @@
 //! heist's pool.
+mod attend;
+#[cfg(not(heist_loom))]
+pub mod build;
+pub mod driver;
 pub mod forks;
+#[cfg(not(heist_loom))]
+pub mod global;
 #[cfg(not(heist_loom))]
 mod guest;
 mod idle;
@@ -11,4 +17,6 @@ mod place;
 pub mod pool;
 pub mod signal;
 mod table;
+pub mod task;
+mod tasks;
 pub mod worker;

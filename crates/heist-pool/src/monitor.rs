@@ -1,33 +1,154 @@
-//! The last resort: every thread that could run jobs has blocked, unannounced, and jobs are queued.
+//! The one thread of the process that looks at pools from outside. It sleeps without a time-out unless a pool has asked to be
+//! watched: an idle pool wakes nobody.
 //!
-//! Such jobs hold their workers, as in rayon; but if all of them have been asleep in the kernel for a second, without any CPU time,
-//! perhaps they wait for just the jobs that are queued. Then spare threads without an index run those.
+//! **Tasks that wait** (every quarter of a millisecond, while somebody has said that tasks may wait unseen): a task is queued,
+//! or sockets and timers are unattended, and every thread that could get to them is still inside of the turn or job in which it
+//! was seen the last time. If an index is free, a thread is woken for it. If not, one more thread runs tasks without an index,
+//! for as long as it takes: the long turn is not stopped but overtaken.
 //!
-//! One thread of the process looks at all pools, four times a second, and only at those where every index is in use: while an
-//! index is free, queued jobs find a thread by themselves. When no pool is like that for a second it sleeps without a
-//! time-out, and is woken by the next pool that comes to use all its indices. An idle pool wakes nobody.
+//! **The last resort for jobs** (four times a second, while every index is in use): every thread that could run jobs has
+//! blocked, unannounced, and jobs are queued. Such jobs hold their workers, as in rayon; but if all of them have been asleep in
+//! the kernel for a second, without any CPU time, perhaps they wait for just the jobs that are queued. Then spare threads
+//! without an index run those.
 
 use crate::kernel;
 use crate::pool::Pool;
-use heist_policy::{MonitorView, last_resort};
-use heist_sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use heist_policy::{self as policy, MonitorView, Overtake, TasksView, tuning};
+use heist_sync::atomic::{AtomicBool, Ordering, fence};
+use heist_sync::barrier;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const LOOK_AT_JOBS_EVERY: Duration = Duration::from_millis(250);
+const LOOK_AT_TASKS_EVERY: Duration = Duration::from_nanos(tuning::LOOK_AT_TASKS_EVERY_NS);
 /// Looks at a pool with free indices before it is forgotten.
 const LOOKS_KEPT: u32 = 4;
 
 struct Monitor {
-    watched: Mutex<Vec<Watched>>,
+    news: Mutex<News>,
     more: Condvar,
-    started: AtomicBool,
 }
 
-static MONITOR: Monitor =
-    Monitor { watched: Mutex::new(Vec::new()), more: Condvar::new(), started: AtomicBool::new(false) };
+/// What pools have asked for since the last look.
+struct News {
+    started: bool,
+    jobs: Vec<Weak<Pool>>,
+    tasks: Vec<Weak<Pool>>,
+}
 
-struct Watched {
+static MONITOR: Monitor = Monitor {
+    news: Mutex::new(News { started: false, jobs: Vec::new(), tasks: Vec::new() }),
+    more: Condvar::new(),
+};
+
+/// Whether a pool is being watched; in front of the monitor's lock.
+#[derive(Debug, Default)]
+pub struct Watch {
+    jobs: AtomicBool,
+    tasks: AtomicBool,
+}
+
+impl Pool {
+    /// If every index is in use, the monitor looks at the jobs for a while.
+    pub(crate) fn watch(&self) {
+        if self.idle().counters().free() > 0 || self.watch.jobs.load(Ordering::Relaxed) {
+            return;
+        }
+        if !self.watch.jobs.swap(true, Ordering::Relaxed) {
+            MONITOR.ask(self, &self.watch.jobs, |news| &mut news.jobs);
+        }
+    }
+
+    /// Tasks may wait unseen: the monitor looks at them until they do not.
+    #[inline]
+    pub(crate) fn watch_tasks(&self) {
+        // ORDERING(E12): the task before the look at the flag; partner: the monitor, before it sleeps.
+        if barrier::is_asymmetric() {
+            barrier::light();
+        } else {
+            fence(Ordering::SeqCst);
+        }
+        if !self.watch.tasks.load(Ordering::Relaxed) {
+            self.watch_tasks_slow();
+        }
+    }
+
+    #[cold]
+    fn watch_tasks_slow(&self) {
+        if !self.watch.tasks.swap(true, Ordering::Relaxed) {
+            MONITOR.ask(self, &self.watch.tasks, |news| &mut news.tasks);
+        }
+    }
+}
+
+impl Monitor {
+    fn lock(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(
+        &'static self,
+        pool: &Pool,
+        flag: &AtomicBool,
+        list: impl FnOnce(&mut News) -> &mut Vec<Weak<Pool>>,
+    ) {
+        let pool = Arc::downgrade(&pool.arc());
+        let mut news = self.lock();
+        list(&mut news).push(pool);
+        let start = !std::mem::replace(&mut news.started, true);
+        drop(news);
+        if start {
+            let thread = std::thread::Builder::new().name("heist-monitor".into()).stack_size(64 << 10);
+            if thread.spawn(|| self.run()).is_err() {
+                // No thread to be had now; the next one that asks tries again.
+                let mut news = self.lock();
+                news.started = false;
+                list_of(&mut news).for_each(Vec::clear);
+                flag.store(false, Ordering::Relaxed);
+                return;
+            }
+        }
+        self.more.notify_one();
+    }
+
+    fn run(&self) {
+        let (mut jobs, mut tasks) = (Vec::<WatchedJobs>::new(), Vec::<WatchedTasks>::new());
+        let mut jobs_due = Instant::now();
+        loop {
+            let mut news = self.lock();
+            // LIVENESS: a pool is added under this lock and then notifies.
+            while news.jobs.is_empty() && news.tasks.is_empty() && jobs.is_empty() && tasks.is_empty() {
+                news = self.more.wait(news).unwrap_or_else(PoisonError::into_inner);
+            }
+            if jobs.is_empty() {
+                jobs_due = Instant::now() + LOOK_AT_JOBS_EVERY;
+            }
+            jobs.extend(news.jobs.drain(..).map(WatchedJobs::new));
+            let new_tasks = !news.tasks.is_empty();
+            tasks.extend(news.tasks.drain(..).map(WatchedTasks::new));
+            if !new_tasks && tasks.is_empty() {
+                let left = jobs_due.saturating_duration_since(Instant::now());
+                // A pool with tasks cuts the wait short.
+                let _ = self.more.wait_timeout(news, left).unwrap_or_else(PoisonError::into_inner);
+            } else {
+                drop(news);
+                std::thread::sleep(LOOK_AT_TASKS_EVERY);
+            }
+            // Outside of the lock: a look may start threads.
+            tasks.retain_mut(WatchedTasks::look);
+            if Instant::now() >= jobs_due {
+                jobs.retain_mut(WatchedJobs::look);
+                jobs_due = Instant::now() + LOOK_AT_JOBS_EVERY;
+            }
+        }
+    }
+}
+
+fn list_of(news: &mut News) -> impl Iterator<Item = &mut Vec<Weak<Pool>>> {
+    [&mut news.jobs, &mut news.tasks].into_iter()
+}
+
+struct WatchedJobs {
     pool: Weak<Pool>,
     /// What the running threads had used at the last look.
     cpu_ns: Vec<(u16, u64)>,
@@ -35,59 +156,11 @@ struct Watched {
     free_looks: u32,
 }
 
-/// Whether a pool is being watched; in front of the monitor's lock.
-#[derive(Debug, Default)]
-pub struct Watch(AtomicBool);
-
-impl Pool {
-    /// If every index is in use, the monitor looks at the pool for a while.
-    pub(crate) fn watch(&self) {
-        if self.idle().counters().free() > 0 || self.watch.0.load(Ordering::Relaxed) {
-            return;
-        }
-        self.watch_slow();
+impl WatchedJobs {
+    fn new(pool: Weak<Pool>) -> Self {
+        Self { pool, cpu_ns: Vec::new(), asleep_looks: 0, free_looks: 0 }
     }
 
-    #[cold]
-    fn watch_slow(&self) {
-        if self.watch.0.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let mut watched = MONITOR.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let pool = Arc::downgrade(&self.arc());
-        watched.push(Watched { pool, cpu_ns: Vec::new(), asleep_looks: 0, free_looks: 0 });
-        drop(watched);
-        if !MONITOR.started.swap(true, Ordering::Relaxed) {
-            let thread = std::thread::Builder::new().name("heist-monitor".into()).stack_size(64 << 10);
-            if thread.spawn(|| MONITOR.run()).is_err() {
-                // No thread to be had now; the next pool tries again.
-                MONITOR.started.store(false, Ordering::Relaxed);
-                self.watch.0.store(false, Ordering::Relaxed);
-            }
-        }
-        MONITOR.more.notify_one();
-    }
-}
-
-impl Monitor {
-    fn run(&self) {
-        loop {
-            let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            // LIVENESS: a pool is added under this lock and then notifies.
-            while watched.is_empty() {
-                watched = self.more.wait(watched).unwrap_or_else(PoisonError::into_inner);
-            }
-            drop(watched);
-            std::thread::sleep(LOOK_EVERY);
-            // Looked at outside of the lock: a rescue starts threads.
-            let mut pools = std::mem::take(&mut *self.watched.lock().unwrap_or_else(PoisonError::into_inner));
-            pools.retain_mut(Watched::look);
-            self.watched.lock().unwrap_or_else(PoisonError::into_inner).append(&mut pools);
-        }
-    }
-}
-
-impl Watched {
     /// False if the pool need not be watched any more.
     fn look(&mut self) -> bool {
         let Some(pool) = self.pool.upgrade() else { return false };
@@ -97,9 +170,9 @@ impl Watched {
             if self.free_looks < LOOKS_KEPT {
                 return true;
             }
-            pool.watch.0.store(false, Ordering::Relaxed);
+            pool.watch.jobs.store(false, Ordering::Relaxed);
             // It may have become full again before it could see that nobody watches.
-            return pool.idle().counters().free() == 0 && !pool.watch.0.swap(true, Ordering::Relaxed);
+            return pool.idle().counters().free() == 0 && !pool.watch.jobs.swap(true, Ordering::Relaxed);
         }
         self.free_looks = 0;
         let now: Vec<(u16, u64)> =
@@ -112,13 +185,72 @@ impl Watched {
         }
         self.cpu_ns = now;
         let view = MonitorView {
-            all_holders_asleep_ns: u64::from(self.asleep_looks) * LOOK_EVERY.as_nanos() as u64,
-            jobs_queued: pool.has_work_for_anyone(),
+            all_holders_asleep_ns: u64::from(self.asleep_looks) * LOOK_AT_JOBS_EVERY.as_nanos() as u64,
+            jobs_queued: pool.has_jobs(),
         };
-        if last_resort(view) {
+        if policy::last_resort(view) {
             self.asleep_looks = 0;
             pool.rescue();
         }
         true
+    }
+}
+
+struct WatchedTasks {
+    pool: Weak<Pool>,
+    /// By thread number, what each did at the last look.
+    paces: Vec<u32>,
+    quiet_looks: u32,
+}
+
+impl WatchedTasks {
+    fn new(pool: Weak<Pool>) -> Self {
+        Self { pool, paces: Vec::new(), quiet_looks: 0 }
+    }
+
+    /// False if the pool need not be watched any more.
+    fn look(&mut self) -> bool {
+        let Some(pool) = self.pool.upgrade() else { return false };
+        let mut view = TasksView {
+            waiting: pool.has_tasks() | pool.attendance().is_neglected(),
+            free_indices: pool.idle().counters().free(),
+            ..TasksView::default()
+        };
+        for (id, worker) in pool.table().iter().enumerate() {
+            let pace = worker.pace();
+            if id >= self.paces.len() {
+                // Seen for the first time: it moves.
+                self.paces.push(pace.wrapping_sub(1));
+            }
+            let in_turn = pace & 1 == 1;
+            let stuck = in_turn && self.paces[id] == pace;
+            self.paces[id] = pace;
+            match (worker.holds_index(), stuck) {
+                (true, false) => view.moving_holders += 1,
+                (false, false) if in_turn => view.moving_overtakers += 1,
+                _ => {}
+            }
+        }
+        pool.set_overtaking(view.moving_holders == 0 && view.free_indices == 0);
+        match policy::overtake(view) {
+            Overtake::No => {}
+            Overtake::Wake => pool.announce(),
+            Overtake::One => pool.overtake(),
+        }
+        if view.waiting || pool.attendance().is_unattended() {
+            self.quiet_looks = 0;
+            return true;
+        }
+        self.quiet_looks += 1;
+        if self.quiet_looks < tuning::QUIET_LOOKS_KEPT {
+            return true;
+        }
+        pool.set_overtaking(false);
+        pool.watch.tasks.store(false, Ordering::Relaxed);
+        // LIVENESS, ORDERING(E12): somebody may have queued a task and seen that we still watch. Our flag before our look;
+        // partner: `watch_tasks`. Heavy, so that it costs them nothing; we come here once in a while.
+        barrier::heavy();
+        (pool.has_tasks() || pool.attendance().is_unattended())
+            && !pool.watch.tasks.swap(true, Ordering::Relaxed)
     }
 }

@@ -4,7 +4,8 @@ use crate::idle::{Give, Idle, Wake};
 use crate::job::{JobRef, Payload, StackJob, discard, halt_unwinding};
 use crate::signal::Awaited;
 use crate::table::Table;
-use crate::worker::{Local, Worker};
+use crate::task::{Place, TaskRef};
+use crate::worker::{Errand, Local, Worker};
 use heist_deque::Injector;
 use heist_policy as policy;
 use heist_sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
@@ -48,8 +49,9 @@ pub struct Config {
 pub struct Seat {
     pool: Arc<Pool>,
     worker: Arc<Worker>,
-    /// `None` for a rescuer.
+    /// `None` for a thread on an errand.
     index: Option<u16>,
+    errand: Errand,
     /// What name and handlers are told.
     shown: u16,
     is_searcher: bool,
@@ -62,6 +64,13 @@ pub struct Pool {
     parallelism: AtomicUsize,
     idle: Idle,
     injector: Injector<JobRef>,
+    /// Tasks that became ready outside of the pool's threads, or that found no room.
+    tasks: Injector<TaskRef>,
+    attendance: crate::attend::Attendance,
+    /// Every holder of an index is inside of one long turn; threads without one run tasks.
+    overtaking: AtomicBool,
+    /// A thread runs tasks that became ready after the pool's own had left.
+    late: AtomicBool,
     broadcasts: Box<[Injector<JobRef>]>,
     /// Jobs of `spawn_fifo`; the tickets for them are in the other queues.
     fifo: Injector<JobRef>,
@@ -94,6 +103,10 @@ impl Pool {
             parallelism: AtomicUsize::new(n),
             idle: Idle::new(n),
             injector: Injector::new(),
+            tasks: Injector::new(),
+            attendance: crate::attend::Attendance::default(),
+            overtaking: AtomicBool::new(false),
+            late: AtomicBool::new(false),
             broadcasts: (0..n).map(|_| Injector::new()).collect(),
             fifo: Injector::new(),
             table: Table::new(),
@@ -132,6 +145,18 @@ impl Pool {
 
     pub(crate) fn injector(&self) -> &Injector<JobRef> {
         &self.injector
+    }
+
+    pub(crate) fn tasks(&self) -> &Injector<TaskRef> {
+        &self.tasks
+    }
+
+    pub(crate) fn attendance(&self) -> &crate::attend::Attendance {
+        &self.attendance
+    }
+
+    pub(crate) fn is_overtaking(&self) -> bool {
+        self.overtaking.load(Ordering::Relaxed)
     }
 
     pub(crate) fn broadcasts(&self, index: u16) -> &Injector<JobRef> {
@@ -179,6 +204,54 @@ impl Pool {
         self.carry_out(wake, desk);
     }
 
+    /// Queues a task that became ready, wherever that happened.
+    #[inline]
+    pub fn schedule(&self, task: TaskRef, place: Place) {
+        match Local::current() {
+            Some(local) if std::ptr::eq(Arc::as_ptr(local.pool()), self) && local.keeps_tasks() => {
+                local.schedule(task, place);
+            }
+            _ => self.schedule_outside(task),
+        }
+    }
+
+    fn schedule_outside(&self, task: TaskRef) {
+        self.tasks.push(task);
+        // The push ends with a fence: E9.
+        self.announce_fenced();
+        if self.is_over() {
+            self.run_late();
+        } else if !self.tasks.is_empty() {
+            self.watch_tasks();
+        }
+    }
+
+    /// The pool's threads have left, and a task has become ready. A thread of its own runs it, and what it makes ready.
+    #[cold]
+    fn run_late(&self) {
+        if self.late.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let this = self.arc();
+        let run = move || {
+            loop {
+                while let Some(task) = this.tasks.pop() {
+                    task.run();
+                }
+                this.late.store(false, Ordering::SeqCst);
+                // LIVENESS: whoever pushed a task and found us at work may have done so after our last look.
+                fence(Ordering::SeqCst);
+                if this.tasks.is_empty() || this.late.swap(true, Ordering::AcqRel) {
+                    return;
+                }
+            }
+        };
+        if let Err(error) = thread::Builder::new().name("heist-late".into()).spawn(run) {
+            self.late.store(false, Ordering::Release);
+            self.warn_start(&error);
+        }
+    }
+
     /// Somebody made work that others can see.
     pub(crate) fn announce(&self) {
         // ORDERING(E9): the work before the look at the counters; partner: `ask_and_look`, which looks at the work after
@@ -198,6 +271,9 @@ impl Pool {
 
     #[cfg(any(heist_loom, heist_shuttle))]
     pub(crate) fn watch(&self) {}
+
+    #[cfg(any(heist_loom, heist_shuttle))]
+    pub(crate) fn watch_tasks(&self) {}
 
     /// Whether a thread searches, or could be woken: jobs should be shared at once.
     #[inline]
@@ -247,7 +323,7 @@ impl Pool {
     pub(crate) fn tell(&self, give: Give) {
         let Give { thread, index } = give;
         if let Some(worker) = self.table.get(thread.into()) {
-            worker.give(index);
+            worker.give(index, &self.attendance);
         }
         self.watch();
     }
@@ -295,12 +371,41 @@ impl Pool {
                  those. Wrap calls that block in heist::blocking(|| ...)"
             );
         }
-        let started = self.take_seat(None, false).and_then(|seat| {
+        self.start_errand(Errand::Rescue);
+    }
+
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    fn start_errand(self: &Arc<Self>, errand: Errand) {
+        let started = self.take_seat(None, false).and_then(|mut seat| {
+            seat.errand = errand;
             let name = self.spare_name(&seat);
             self.start(seat, name)
         });
         if let Err(error) = started {
             self.warn_start(&error);
+        }
+    }
+
+    /// Every holder of an index is inside of one long turn, and tasks wait: one more thread runs them, without an index.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn overtake(self: &Arc<Self>) {
+        let mut desk = self.idle.open();
+        let parked = desk.parked().last().copied();
+        if let Some(id) = parked {
+            desk.unpark(id);
+        }
+        drop(desk);
+        match parked.and_then(|id| self.table.get(id.into())) {
+            Some(worker) => worker.give_tasks(&self.attendance),
+            None if self.may_start() => self.start_errand(Errand::Overtake),
+            None => {}
+        }
+    }
+
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn set_overtaking(&self, overtaking: bool) {
+        if self.is_overtaking() != overtaking {
+            self.overtaking.store(overtaking, Ordering::Relaxed);
         }
     }
 
@@ -330,7 +435,20 @@ impl Pool {
     }
 
     pub(crate) fn has_work_for_anyone(&self) -> bool {
-        !self.injector.is_empty() || self.table.iter().any(Worker::has_work)
+        !self.injector.is_empty() || !self.tasks.is_empty() || self.table.iter().any(Worker::has_work)
+    }
+
+    /// Whether jobs are queued.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn has_jobs(&self) -> bool {
+        !self.injector.is_empty() || self.table.iter().any(Worker::has_jobs)
+    }
+
+    /// Whether tasks are queued, those that only wait for a turn to end included.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn has_tasks(&self) -> bool {
+        let waits = |worker: &Worker| !worker.tasks.is_empty() || worker.tasks.has_next();
+        !self.tasks.is_empty() || self.table.iter().any(waits)
     }
 
     // ---- threads come ----
@@ -356,7 +474,15 @@ impl Pool {
         let worker = self.table.enrol().ok_or_else(|| io::Error::other("too many threads in one pool"))?;
         self.live.fetch_add(1, Ordering::Relaxed);
         let shown = index.unwrap_or(worker.id() % self.parallelism() as u16);
-        Ok(Seat { pool: Arc::clone(self), worker, index, shown, is_searcher, has_run: false })
+        Ok(Seat {
+            pool: Arc::clone(self),
+            worker,
+            index,
+            errand: Errand::None,
+            shown,
+            is_searcher,
+            has_run: false,
+        })
     }
 
     fn start_spare(&self, index: u16) -> io::Result<()> {
@@ -432,7 +558,10 @@ impl Pool {
     pub(crate) fn leave_if_done(&self) {
         let desk = self.idle.open();
         // A thread that is not parked looks for work once more before it parks, and comes here after.
-        if desk.parked().len() < self.live.load(Ordering::Relaxed) || self.has_visible_work() {
+        if desk.parked().len() < self.live.load(Ordering::Relaxed)
+            || self.has_visible_work()
+            || self.attendance.is_used()
+        {
             return;
         }
         self.phase.store(OVER, Ordering::Release);
@@ -441,7 +570,12 @@ impl Pool {
         for id in parked {
             if let Some(worker) = self.table.get(id.into()) {
                 worker.parker.unpark();
+                self.attendance.rouse(id);
             }
+        }
+        // A task that became ready while the phase changed.
+        if !self.tasks.is_empty() {
+            self.run_late();
         }
     }
 
@@ -606,7 +740,7 @@ impl Seat {
         unsafe { local.enter() };
         match self.index {
             Some(index) => local.start_with(index, self.is_searcher),
-            None => local.start_rescue(),
+            None => local.start_errand(self.errand),
         }
         if let Some(handler) = &pool.config.start_handler {
             pool.call_handler(|| handler(self.shown.into()));

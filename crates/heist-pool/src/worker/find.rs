@@ -1,8 +1,10 @@
 //! Where a thread looks for work, in the policy's order.
 
 use super::{Local, Worker};
+use crate::driver::Patience;
 use crate::forks::{Claimed, Look};
 use crate::job::JobRef;
+use crate::task::TaskRef;
 use heist_deque::Steal;
 use heist_policy::{self as policy, Ladder, Limits, Source, Sources};
 use heist_sync::clock::Instant;
@@ -14,6 +16,8 @@ use heist_trace::Kind;
 pub enum Found<'a> {
     /// A queued job.
     Job(JobRef),
+    /// A task that is ready.
+    Task(TaskRef),
     /// The other half of a fork of `victim`'s.
     Fork {
         /// The half.
@@ -52,32 +56,128 @@ impl Unanswered {
     }
 }
 
+/// What a thread may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    /// Only jobs: it stands on somebody's stack.
+    Jobs,
+    /// Jobs and tasks: it is at the bottom of its own.
+    All,
+    /// Only tasks: it has no index.
+    Tasks,
+}
+
+/// What a searcher remembers from round to round.
+#[derive(Default)]
+pub(super) struct Memory {
+    unanswered: Unanswered,
+    next: NextSeen,
+}
+
+/// A victim in the middle of a turn with a task in its next place, and since when it has been seen there.
+#[derive(Default)]
+struct NextSeen(Option<(u16, u32, Instant)>);
+
+impl NextSeen {
+    /// True if `victim` does not get to its next task.
+    fn is_due(&mut self, victim: &Worker) -> bool {
+        let pace = victim.pace();
+        match self.0 {
+            Some((v, p, since)) if v == victim.id && p == pace => {
+                since.elapsed().as_nanos() >= u128::from(policy::tuning::NEXT_STEALABLE_NS)
+            }
+            _ => {
+                self.0 = Some((victim.id, pace, Instant::now()));
+                false
+            }
+        }
+    }
+}
+
 impl Local {
-    /// Everything but stealing: own queue, injector, broadcasts to the own index.
-    pub(super) fn find_near(&self) -> Option<JobRef> {
-        let turn = self.turn.get().wrapping_add(1);
-        self.turn.set(turn);
+    /// Everything but stealing: own queues, injector, broadcasts to the own index, sockets and timers.
+    pub(super) fn find_near(&self) -> Option<Found<'static>> {
+        let turn = self.next_turn();
+        if let Some(job) = self.index.get().and_then(|i| self.pool.broadcasts(i).pop()) {
+            return Some(Found::Job(job));
+        }
+        let attend = self.pool.attendance();
+        if (turn % policy::tuning::DRIVER_EVERY == 0 || attend.is_called())
+            && let Some(seat) = attend.pass()
+        {
+            seat.turn(Patience::None);
+        }
+        let found = self.look_near(turn, What::All);
+        if found.is_some() {
+            return found;
+        }
+        attend.pass()?.turn(Patience::None);
+        self.look_near(turn, What::All)
+    }
+
+    /// As `find_near`, without tasks.
+    pub(super) fn find_job_near(&self) -> Option<JobRef> {
+        let turn = self.next_turn();
         if let Some(job) = self.index.get().and_then(|i| self.pool.broadcasts(i).pop()) {
             return Some(job);
         }
+        match self.look_near(turn, What::Jobs)? {
+            Found::Job(job) => Some(job),
+            Found::Task(_) | Found::Fork { .. } => unreachable!("asked for a queued job"),
+        }
+    }
+
+    /// A task from anywhere, for a thread without an index.
+    pub(super) fn find_task(&self) -> Option<Found<'_>> {
+        if let Some(found) = self.look_near(self.next_turn(), What::Tasks) {
+            return Some(found);
+        }
+        if let Some(seat) = self.pool.attendance().pass() {
+            seat.turn(Patience::None);
+        }
+        self.look_near(self.next_turn(), What::Tasks).or_else(|| self.steal_round(What::Tasks))
+    }
+
+    fn next_turn(&self) -> u32 {
+        let turn = self.turn.get().wrapping_add(1);
+        self.turn.set(turn);
+        turn
+    }
+
+    fn look_near(&self, turn: u32, what: What) -> Option<Found<'static>> {
+        let (jobs, tasks) = (what != What::Tasks, what != What::Jobs);
         let mut view = Sources {
-            injector: !self.pool.injector().is_empty(),
-            own_spawned: !self.spawned.is_empty(),
+            injector: jobs && !self.pool.injector().is_empty(),
+            injected_tasks: tasks && !self.pool.tasks().is_empty(),
+            own_spawned: jobs && !self.spawned.is_empty(),
+            own_tasks: tasks && self.has_own_tasks(),
             steal: false,
         };
         loop {
             match policy::next_source(turn, view) {
                 Source::Injector => {
                     if let Some(job) = self.pool.injector().pop() {
-                        return Some(job);
+                        return Some(Found::Job(job));
                     }
                     view.injector = false;
                 }
+                Source::InjectedTasks => {
+                    if let Some(task) = self.take_injected_tasks() {
+                        return Some(Found::Task(task));
+                    }
+                    view.injected_tasks = false;
+                }
                 Source::Own => {
                     if let Some(job) = self.spawned.pop() {
-                        return Some(job);
+                        return Some(Found::Job(job));
                     }
                     view.own_spawned = false;
+                }
+                Source::OwnTask => {
+                    if let Some(task) = self.take_own_task() {
+                        return Some(Found::Task(task));
+                    }
+                    view.own_tasks = false;
                 }
                 Source::Steal | Source::Park => return None,
             }
@@ -85,27 +185,43 @@ impl Local {
     }
 
     /// One round over all other threads, from a random one on.
-    pub(super) fn steal_round(&self) -> Option<Found<'_>> {
-        self.steal_round_noting(&mut Unanswered::default())
+    pub(super) fn steal_round(&self, what: What) -> Option<Found<'_>> {
+        self.steal_round_noting(what, &mut Memory::default())
     }
 
-    fn steal_round_noting(&self, unanswered: &mut Unanswered) -> Option<Found<'_>> {
+    fn steal_round_noting(&self, what: What, memory: &mut Memory) -> Option<Found<'_>> {
         let table = self.pool.table();
         let n = table.len();
         let start = self.random.borrow_mut().below(n);
         for v in policy::victims(n, start, usize::from(self.worker.id)) {
             let Some(victim) = table.get(v) else { continue };
-            let found =
-                self.steal_fork(victim, unanswered).or_else(|| self.steal_spawned(victim, unanswered));
+            let mut found = None;
+            if what != What::Tasks {
+                found = self
+                    .steal_fork(victim, &mut memory.unanswered)
+                    .or_else(|| self.steal_spawned(victim, &mut memory.unanswered));
+                if found.is_none() && !victim.has_jobs() {
+                    memory.unanswered.forget(victim.id);
+                }
+            }
+            if found.is_none() && what != What::Jobs {
+                found = self.steal_task(victim, what, memory);
+            }
             if found.is_some() {
                 self.trace(Kind::Steal, u32::from(victim.id));
                 return found;
             }
-            if !victim.has_work() {
-                unanswered.forget(victim.id);
-            }
         }
         None
+    }
+
+    fn steal_task(&self, victim: &Worker, what: What, memory: &mut Memory) -> Option<Found<'static>> {
+        if let Some(task) = victim.tasks.steal_into(&self.worker.tasks) {
+            return Some(Found::Task(task));
+        }
+        // Who only runs tasks is there because the others do not get to theirs.
+        let due = victim.tasks.has_next() && (what == What::Tasks || memory.next.is_due(victim));
+        if due { victim.tasks.steal_next().map(Found::Task) } else { None }
     }
 
     fn steal_fork<'a>(&self, victim: &'a Worker, unanswered: &mut Unanswered) -> Option<Found<'a>> {
@@ -131,8 +247,8 @@ impl Local {
 
     /// Looks everywhere, for a while if this thread may search. `None` when it should sleep.
     pub(super) fn search(&self) -> Option<Found<'_>> {
-        if let Some(job) = self.find_near() {
-            return Some(Found::Job(job));
+        if let Some(found) = self.find_near() {
+            return Some(found);
         }
         if !self.searching.get() {
             if !self.pool.idle().try_search(self.pool.parallelism()) {
@@ -141,21 +257,21 @@ impl Local {
             self.searching.set(true);
         }
         let mut rounds = 0;
-        let mut unanswered = Unanswered::default();
+        let mut memory = Memory::default();
         let started = Instant::now();
         loop {
-            if let Some(found) = self.steal_round_noting(&mut unanswered) {
+            if let Some(found) = self.steal_round_noting(What::All, &mut memory) {
                 return Some(found);
             }
-            if let Some(job) = self.find_near() {
-                return Some(Found::Job(job));
+            if let Some(found) = self.find_near() {
+                return Some(found);
             }
             if self.is_recalled() {
                 return None;
             }
             rounds += 1;
             // An owner that has not answered yet has work for us: it is forced in a moment.
-            let spun_ns = if unanswered.0.is_some() { 0 } else { started.elapsed().as_nanos() as u64 };
+            let spun_ns = if memory.unanswered.0.is_some() { 0 } else { started.elapsed().as_nanos() as u64 };
             match policy::step(rounds, spun_ns, Limits::DEFAULT) {
                 Ladder::Searching | Ladder::Sleepy => thread::yield_now(),
                 Ladder::Parked => return None,

@@ -21,7 +21,7 @@ impl Local {
             // LIVENESS(W1): the wait was announced; who ends it unparks us. Other unparks give us an index to help with,
             // where no other thread can be had.
             self.worker.parker.park();
-            if let Some(given) = self.worker.take_given() {
+            if let Some(given) = self.worker.take_given_index() {
                 self.set_index(Some(given));
                 self.searching.set(true);
                 self.pool.warn_no_spare();
@@ -54,6 +54,7 @@ impl Local {
     pub(super) fn lend(&self, sleeps: bool) {
         self.worker.stack.share_all(self.hot);
         self.spawned.share_all();
+        self.share_tasks();
         let mut desk = self.pool.idle().open();
         let gift = self.index.get().and_then(|i| {
             let gift = desk.release(self.worker.id, i);
@@ -68,7 +69,8 @@ impl Local {
         if let Some(index) = self.index.get() {
             self.trace(Kind::Lend, u32::from(index));
         }
-        let lent = self.index.replace(None).is_some();
+        let lent = self.index.get().is_some();
+        self.set_index(None);
         match gift {
             Some(gift) => self.pool.tell(gift),
             // As in `sleep`: an index is free, and nobody searches for it.
@@ -83,7 +85,7 @@ impl Local {
         desk.end_wait(self.worker.id);
         drop(desk);
         // Woken to help at the very moment the wait ended.
-        if let Some(given) = self.worker.take_given() {
+        if let Some(given) = self.worker.take_given_index() {
             self.set_index(Some(given));
             let counters = self.pool.idle().end_search();
             if Some(given) == index {
@@ -110,7 +112,7 @@ impl Local {
             // LIVENESS: the holder gives the index at its next job boundary and unparks us. If it sleeps, which can be
             // because of a lock that we hold, we go on without.
             self.worker.parker.park_timeout(LOOK_EVERY);
-            if let Some(given) = self.worker.take_given() {
+            if let Some(given) = self.worker.take_given_index() {
                 debug_assert_eq!(given, index);
                 self.set_index(Some(given));
                 self.trace(Kind::Return, u32::from(index));
@@ -134,6 +136,7 @@ impl Local {
         while let Some(job) = self.spawned.pop() {
             self.pool.inject(job);
         }
+        self.hand_in_tasks();
         self.lend(false);
     }
 

@@ -6,6 +6,7 @@ mod lend;
 mod loom;
 mod park;
 mod run;
+mod turn;
 mod wait;
 
 pub use find::Found;
@@ -15,8 +16,9 @@ use crate::forks::{Hot, Stack, hot};
 use crate::job::JobRef;
 use crate::place::Bed;
 use crate::pool::Pool;
+use crate::tasks::RunQueue;
 use heist_deque::{Owner, Thief};
-use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heist_sync::rand::Random;
 use heist_sync::{Mutex, Parker, StdArc as Arc, lock};
 use heist_trace::{Event, Kind, Ring};
@@ -31,9 +33,14 @@ pub struct Worker {
     pub(crate) spawned: Thief<JobRef>,
     /// The other end of that, while no thread has it.
     vacant_end: Mutex<Option<Owner<JobRef>>>,
+    pub(crate) tasks: RunQueue,
     pub(crate) parker: Arc<Parker>,
-    /// One more than the index that was given to the thread while it slept; 0 if none.
+    /// What was given to the thread while it slept: one more than an index, `TASKS`, or 0 for nothing.
     given: AtomicU32,
+    /// What it does, for the monitor: counts jobs and turns as they begin and end; odd inside of one. Written by its thread.
+    pace: AtomicU32,
+    /// Whether its thread has an index.
+    holds: AtomicBool,
     /// One more than the index it had last.
     home: AtomicU32,
     /// The kernel's number for the thread, 0 while there is none.
@@ -50,8 +57,11 @@ impl Worker {
             stack: Stack::new(),
             spawned,
             vacant_end: Mutex::new(Some(owner)),
+            tasks: RunQueue::new(),
             parker: Arc::new(Parker::new()),
             given: AtomicU32::new(0),
+            pace: AtomicU32::new(0),
+            holds: AtomicBool::new(false),
             home: AtomicU32::new(0),
             tid: AtomicU32::new(0),
             ring: OnceLock::new(),
@@ -78,31 +88,91 @@ impl Worker {
     }
 
     /// Tells a sleeping thread which index it now has, and wakes it, away from the caller's core if it can be.
-    pub(crate) fn give(&self, index: u16) {
-        // ORDERING: release with the acquire in `take_given`: the desk's state. The parker would do, but a thread that
-        // has not slept yet looks without it.
-        self.given.store(u32::from(index) + 1, Ordering::Release);
-        self.bed.prepare(self.tid());
-        self.parker.unpark();
+    pub(crate) fn give(&self, index: u16, attend: &crate::attend::Attendance) {
+        self.wake_with(u32::from(index) + 1, attend);
     }
 
-    fn take_given(&self) -> Option<u16> {
+    /// Tells a parked thread to run tasks without an index.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn give_tasks(&self, attend: &crate::attend::Attendance) {
+        self.wake_with(TASKS, attend);
+    }
+
+    fn wake_with(&self, given: u32, attend: &crate::attend::Attendance) {
+        // ORDERING: release with the acquire in `take_given`: the desk's state. The parker would do, but a thread that
+        // has not slept yet looks without it.
+        self.given.store(given, Ordering::Release);
+        self.bed.prepare(self.tid());
+        self.parker.unpark();
+        attend.rouse(self.id);
+    }
+
+    fn take_given(&self) -> Option<Given> {
         if self.given.load(Ordering::Relaxed) == 0 {
             return None;
         }
         match self.given.swap(0, Ordering::Acquire) {
             0 => None,
-            n => Some((n - 1) as u16),
+            TASKS => Some(Given::Tasks),
+            n => Some(Given::Index((n - 1) as u16)),
         }
     }
 
+    fn was_given(&self) -> bool {
+        self.given.load(Ordering::Relaxed) != 0
+    }
+
+    /// As `take_given`, for a thread in a wait: only a parked one is told to run tasks.
+    fn take_given_index(&self) -> Option<u16> {
+        self.take_given().map(|given| match given {
+            Given::Index(index) => index,
+            Given::Tasks => unreachable!("given to a thread that is not parked"),
+        })
+    }
+
+    /// What its thread does; changes whenever a job or turn begins or ends, and is odd inside of one.
+    pub(crate) fn pace(&self) -> u32 {
+        self.pace.load(Ordering::Relaxed)
+    }
+
+    /// Whether its thread has an index.
+    pub(crate) fn holds_index(&self) -> bool {
+        self.holds.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn has_work(&self) -> bool {
+        self.has_jobs() || !self.tasks.is_empty()
+    }
+
+    pub(crate) fn has_jobs(&self) -> bool {
         self.stack.has_jobs() || !self.spawned.is_empty()
     }
 
     pub(crate) fn ring(&self) -> Option<&Ring> {
         self.ring.get()
     }
+}
+
+/// See [`Worker::give_tasks`].
+const TASKS: u32 = u32::MAX;
+
+/// What a sleeping thread was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Given {
+    Index(u16),
+    /// No index, but tasks to run.
+    Tasks,
+}
+
+/// What a thread without an index is there for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Errand {
+    /// Nothing.
+    None,
+    /// It runs jobs until there are none, because all others are stuck.
+    Rescue,
+    /// It runs tasks while every holder of an index is inside of one long turn.
+    Overtake,
 }
 
 /// What only the thread itself touches. It lives on the thread's own stack for as long as the thread belongs to the pool.
@@ -118,8 +188,11 @@ pub struct Local {
     random: RefCell<Random>,
     /// It sleeps, or has not run anything since it slept: its core mask may not be its own.
     lying: Cell<bool>,
-    /// It runs jobs without an index until there are none, because all others are stuck.
-    rescuing: Cell<bool>,
+    errand: Cell<Errand>,
+    /// A task's turn is on its stack.
+    in_turn: Cell<bool>,
+    /// How many turns in a row went to the next place.
+    next_runs: Cell<u32>,
     /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
     is_guest: bool,
 }
@@ -143,7 +216,9 @@ impl Local {
             turn: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
             lying: Cell::new(false),
-            rescuing: Cell::new(false),
+            errand: Cell::new(Errand::None),
+            in_turn: Cell::new(false),
+            next_runs: Cell::new(0),
             is_guest,
         }
     }
@@ -157,7 +232,7 @@ impl Local {
     }
 
     pub(crate) fn leave(&self) {
-        debug_assert!(self.spawned.is_empty());
+        debug_assert!(self.spawned.is_empty() && !self.has_own_tasks());
         self.worker.stack.leave(self.hot);
         self.worker.tid.store(0, Ordering::Relaxed);
     }
@@ -234,16 +309,26 @@ impl Local {
         self.searching.set(is_searcher);
     }
 
-    pub(crate) fn start_rescue(&self) {
-        self.pool.rescuer_comes(self.worker.id);
-        self.rescuing.set(true);
+    /// A thread without an index has just come.
+    pub(crate) fn start_errand(&self, errand: Errand) {
+        match errand {
+            Errand::Rescue => self.pool.rescuer_comes(self.worker.id),
+            Errand::Overtake | Errand::None => {}
+        }
+        self.errand.set(errand);
     }
 
     fn set_index(&self, index: Option<u16>) {
         if let Some(index) = index {
             self.worker.home.store(u32::from(index) + 1, Ordering::Relaxed);
         }
+        self.worker.holds.store(index.is_some(), Ordering::Relaxed);
         self.index.set(index);
+    }
+
+    /// Whether tasks that become ready on this thread may be queued here: it comes back to its loop.
+    pub(crate) fn keeps_tasks(&self) -> bool {
+        !self.is_guest
     }
 
     /// Records an event. One predictable branch when nobody records.

@@ -1,6 +1,7 @@
 //! Going to sleep: announce, ask everybody, fence, look again, sleep.
 
-use super::Local;
+use super::{Errand, Given, Local};
+use crate::driver::Patience;
 use heist_policy::tuning;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::barrier;
@@ -29,7 +30,7 @@ impl Local {
             desk.mark(i);
             gift
         });
-        self.index.set(None);
+        self.set_index(None);
         desk.park(self.worker.id);
         let alone = desk.parked().len() == self.pool.live();
         drop(desk);
@@ -64,14 +65,40 @@ impl Local {
     /// S4.
     fn sleep_in_bed(&self) -> Slept {
         loop {
-            if let Some(index) = self.worker.take_given() {
-                self.searching.set(true);
-                self.set_index(Some(index));
-                self.trace(Kind::Wake, u32::from(self.worker.id));
-                return Slept::Resumed;
+            match self.worker.take_given() {
+                Some(Given::Index(index)) => {
+                    self.searching.set(true);
+                    self.set_index(Some(index));
+                    self.trace(Kind::Wake, u32::from(self.worker.id));
+                    // Whoever leaves the driver for work that may be long leaves it to the monitor.
+                    if self.pool.attendance().is_unattended() {
+                        self.pool.watch_tasks();
+                    }
+                    return Slept::Resumed;
+                }
+                Some(Given::Tasks) => {
+                    self.errand.set(Errand::Overtake);
+                    return Slept::Resumed;
+                }
+                None => {}
             }
             if self.pool.is_over() {
                 return Slept::Leave;
+            }
+            if let Some(seat) = self.driver_seat() {
+                // LIVENESS(S4): as below, but whoever gives something interrupts the driver (E11). It may have come before
+                // we sat down.
+                if !self.worker.was_given() && !self.pool.is_over() {
+                    seat.turn(Patience::Forever);
+                }
+                drop(seat);
+                if self.has_own_tasks() && self.rise_with_tasks() {
+                    return Slept::Resumed;
+                }
+                if self.pool.is_closing() {
+                    self.pool.leave_if_done();
+                }
+                continue;
             }
             // LIVENESS(S4): whoever gives an index, or ends the pool, unparks us after it has written so.
             // A thread that somebody else has started cannot be started again.
@@ -84,6 +111,44 @@ impl Local {
                 return Slept::Leave;
             }
         }
+    }
+
+    /// The seat in the driver, if sleeping there makes sense: this thread could run what it finds.
+    fn driver_seat(&self) -> Option<crate::attend::Seated<'_>> {
+        if self.pool.idle().counters().free() == 0 && !self.pool.is_overtaking() {
+            return None;
+        }
+        self.pool.attendance().lie_in(self.worker.id)
+    }
+
+    /// A parked thread has found tasks in the driver. True if it may run them.
+    fn rise_with_tasks(&self) -> bool {
+        let mut desk = self.pool.idle().open();
+        if !desk.unpark(self.worker.id) {
+            // Somebody has just woken us: what we were given is on its way.
+            return false;
+        }
+        let home = self.worker.home();
+        let index = desk.acquire(self.worker.id, Some(home)).or_else(|| desk.acquire(self.worker.id, None));
+        if index.is_some() {
+            drop(desk);
+            self.set_index(index);
+            self.trace(Kind::Wake, u32::from(self.worker.id));
+        } else if self.pool.is_overtaking() {
+            drop(desk);
+            self.errand.set(Errand::Overtake);
+        } else {
+            desk.park(self.worker.id);
+            drop(desk);
+            self.hand_in_tasks();
+            return false;
+        }
+        // Nobody has been told of these tasks.
+        if !self.worker.tasks.is_empty() {
+            self.pool.announce();
+        }
+        self.pool.watch_tasks();
+        true
     }
 }
 

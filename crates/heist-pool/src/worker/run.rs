@@ -1,7 +1,9 @@
 //! The loop at the bottom of every thread of the pool.
 
+use super::find::What;
 use super::park::Slept;
-use super::{Found, Local};
+use super::{Errand, Found, Local};
+use heist_sync::atomic::Ordering;
 use heist_trace::Kind;
 
 impl Local {
@@ -15,14 +17,8 @@ impl Local {
                     continue;
                 }
             }
-            if self.rescuing.get() {
-                self.pool.force_all();
-                if let Some(found) = self.find_near().map(Found::Job).or_else(|| self.steal_round()) {
-                    self.run_found(found);
-                    continue;
-                }
-                self.rescuing.set(false);
-                self.pool.rescuer_goes(self.worker.id);
+            if self.go_on_errand() {
+                continue;
             }
             match self.sleep() {
                 Slept::Resumed => {}
@@ -34,17 +30,54 @@ impl Local {
         }
     }
 
+    /// What a thread without an index runs. False if it has nothing to do.
+    fn go_on_errand(&self) -> bool {
+        match self.errand.get() {
+            Errand::None => return false,
+            Errand::Rescue => {
+                self.pool.force_all();
+                if let Some(found) =
+                    self.find_job_near().map(Found::Job).or_else(|| self.steal_round(What::Jobs))
+                {
+                    self.run_found(found);
+                    return true;
+                }
+                self.pool.rescuer_goes(self.worker.id);
+            }
+            Errand::Overtake => {
+                if self.index.get().is_none() && self.pool.is_overtaking() {
+                    if let Some(found) = self.find_task() {
+                        self.run_found(found);
+                        return true;
+                    }
+                }
+                self.hand_in_tasks();
+            }
+        }
+        self.errand.set(Errand::None);
+        false
+    }
+
     /// What an exit handler has spawned on this thread.
     pub(crate) fn run_own(&self) {
         while let Some(job) = self.spawned.pop() {
             self.run_found(Found::Job(job));
         }
+        self.hand_in_tasks();
     }
 
     /// Runs one job on top of whatever is on this thread's stack.
     pub(super) fn run_found(&self, found: Found<'_>) {
         self.get_up();
+        let outer = self.begin();
         match found {
+            Found::Task(task) => {
+                self.trace(Kind::JobStart, 0);
+                let in_turn = self.in_turn.replace(true);
+                task.run();
+                self.in_turn.set(in_turn);
+                self.trace(Kind::JobEnd, 0);
+            }
             Found::Job(job) => {
                 self.trace(Kind::JobStart, 0);
                 // SAFETY: taken out of a queue, so once.
@@ -62,5 +95,19 @@ impl Local {
                 self.trace(Kind::JobEnd, u32::from(victim.id) + 1);
             }
         }
+        self.end(outer);
+    }
+
+    /// Tells the monitor that something begins. Returns what `end` needs.
+    fn begin(&self) -> u32 {
+        // Jobs nest: the count moves on, and the lowest bit says whether anything is on the stack.
+        let pace = self.worker.pace.load(Ordering::Relaxed);
+        self.worker.pace.store(pace.wrapping_add(2) | 1, Ordering::Relaxed);
+        pace & 1
+    }
+
+    fn end(&self, outer: u32) {
+        let pace = self.worker.pace.load(Ordering::Relaxed);
+        self.worker.pace.store((pace.wrapping_add(2) & !1) | outer, Ordering::Relaxed);
     }
 }

@@ -1,6 +1,6 @@
 //! Waiting: run what the wait itself needs, spin a little, then lend the index and sleep. Never a stranger's job.
 
-use super::find::Unanswered;
+use super::find::{Unanswered, What};
 use super::{Found, Local};
 use crate::forks::{Look, Popped, Pushed, Slot};
 use crate::job::JobRef;
@@ -126,7 +126,7 @@ impl Local {
         if self.yield_local() {
             return true;
         }
-        if let Some(found) = self.steal_round() {
+        if let Some(found) = self.steal_round(What::Jobs) {
             self.run_found(found);
             return true;
         }
@@ -140,7 +140,7 @@ impl Local {
             self.run_found(Found::Fork { job, victim: &self.worker });
             return true;
         }
-        match self.find_near() {
+        match self.find_job_near() {
             Some(job) => {
                 self.run_found(Found::Job(job));
                 true

@@ -1,0 +1,59 @@
+//! The global pool, and which pool a call means.
+
+use crate::build::{BuildError, OwnThreads};
+use crate::pool::{Config, Pool};
+use crate::worker::Local;
+use heist_sync::StdArc as Arc;
+use std::sync::OnceLock;
+
+static GLOBAL: OnceLock<Arc<Pool>> = OnceLock::new();
+
+/// The global pool, started on first use.
+///
+/// # Panics
+/// If not one thread can be started, or the environment asks for a number of threads that is none.
+pub fn pool() -> &'static Arc<Pool> {
+    GLOBAL.get_or_init(|| match Config::default().build(0, false, &mut OwnThreads) {
+        Ok(pool) => pool,
+        Err(BuildError::BadValue(why)) => panic!("heist's global pool could not be started: {why}"),
+        Err(BuildError::Io(error)) => panic!("heist's global pool could not be started: {error}"),
+        Err(BuildError::CurrentThreadInPool) => unreachable!("the calling thread does not join"),
+    })
+}
+
+/// Makes `build`'s pool the global one. False if there is one already.
+pub fn set<E>(build: impl FnOnce() -> Result<Arc<Pool>, E>) -> Result<bool, E> {
+    // `get_or_try_init` is not stable; a refusal must leave the cell empty, so that a later first use can try again.
+    if GLOBAL.get().is_some() {
+        return Ok(false);
+    }
+    let mut pool = Some(build()?);
+    GLOBAL.get_or_init(|| pool.take().expect("called once"));
+    // Somebody was faster.
+    if let Some(late) = pool {
+        late.close();
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// Whether `pool` is the global one, which is never freed.
+pub fn is(pool: &Pool) -> bool {
+    GLOBAL.get().is_some_and(|global| std::ptr::eq(&raw const **global, pool))
+}
+
+/// The pool of the calling thread, or else the global one.
+pub fn current() -> Arc<Pool> {
+    match Local::current() {
+        Some(local) => Arc::clone(local.pool()),
+        None => Arc::clone(pool()),
+    }
+}
+
+/// Runs `f` on a thread of the current pool, or else of the global one.
+pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    match Local::current() {
+        Some(_) => f(),
+        None => pool().install(f),
+    }
+}

@@ -1,0 +1,86 @@
+//! Tasks as the pool sees them: a header behind a pointer, and one function that gives the task a turn.
+//!
+//! What a task is, when it is finished and who frees it is its maker's business. The pool promises that each [`TaskRef`]
+//! handed to it is run exactly once, on one of its threads.
+
+use std::fmt;
+use std::ptr::NonNull;
+
+/// What the pool calls.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Vtable {
+    /// Gives the task a turn. It must not unwind.
+    pub run: unsafe fn(NonNull<Header>),
+}
+
+/// The first field of every task.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Header {
+    vtable: &'static Vtable,
+}
+
+impl Header {
+    /// A header.
+    pub const fn new(vtable: &'static Vtable) -> Self {
+        Self { vtable }
+    }
+
+    /// The table it was made with.
+    #[inline]
+    pub fn vtable(&self) -> &'static Vtable {
+        self.vtable
+    }
+}
+
+/// The right to run a task once: what travels through the queues.
+#[must_use = "a task that is not run is lost"]
+pub struct TaskRef(NonNull<Header>);
+
+// SAFETY: whoever makes one answers for the task being `Send` (see `from_raw`).
+unsafe impl Send for TaskRef {}
+
+impl TaskRef {
+    /// # Safety
+    /// `header` is the first field of a task, stays valid until the turn that this gives it is over, and
+    /// `(vtable.run)(header)` is sound once, on any thread. There is at most one `TaskRef` of a task at a time.
+    #[inline]
+    pub unsafe fn from_raw(header: NonNull<Header>) -> Self {
+        Self(header)
+    }
+
+    /// The header.
+    #[inline]
+    pub fn as_ptr(&self) -> NonNull<Header> {
+        self.0
+    }
+
+    /// Without the right: it is now the caller's to restore with [`from_raw`](Self::from_raw).
+    #[inline]
+    pub fn into_raw(self) -> NonNull<Header> {
+        self.0
+    }
+
+    /// Gives the task its turn.
+    #[inline]
+    pub fn run(self) {
+        // SAFETY: by the contract of `from_raw`; `self` is gone, so once.
+        unsafe { (self.0.as_ref().vtable.run)(self.0) }
+    }
+}
+
+impl fmt::Debug for TaskRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TaskRef").field(&self.0).finish()
+    }
+}
+
+/// Where a task that became ready goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Spawned or woken: it runs next on the calling thread if that is one of the pool's, else it goes to the injector.
+    Next,
+    /// It gave way to others: behind everything that the calling thread has queued.
+    Last,
+}
