@@ -23,4 +23,4 @@ pub use thread_pool::{
     current_thread_index, yield_local, yield_now,
 };
 #[cfg(not(any(heist_loom, heist_shuttle)))]
-pub use worker_local::WorkerLocal;
+pub use {thread_pool::Report, worker_local::WorkerLocal};

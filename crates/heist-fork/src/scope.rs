@@ -1,6 +1,7 @@
 //! Scopes: any number of jobs that may borrow, all over when the scope returns.
 
 use crate::broadcast::BroadcastContext;
+use heist_async::task::AbortHandle;
 use heist_deque::Injector;
 use heist_pool::global;
 use heist_pool::job::{HeapJob, JobRef, Payload, discard, halt_unwinding};
@@ -8,7 +9,7 @@ use heist_pool::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::signal::Signal;
 use heist_pool::worker::{Local, Spawned};
 use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use heist_sync::{Arc, Parker};
+use heist_sync::{Arc, Mutex, Parker, lock};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -32,6 +33,8 @@ struct Base<'scope> {
     /// The first panic, boxed once more to be a thin pointer.
     panic: AtomicPtr<Payload>,
     over: Signal,
+    /// To cancel the tasks if the body panics.
+    tasks: Mutex<Vec<AbortHandle>>,
     #[allow(clippy::type_complexity)]
     invariant: PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>,
 }
@@ -72,6 +75,7 @@ impl<'scope> Base<'scope> {
             pending: AtomicUsize::new(1),
             panic: AtomicPtr::new(std::ptr::null_mut()),
             over: Signal::new(parker),
+            tasks: Mutex::new(Vec::new()),
             invariant: PhantomData,
         }
     }
@@ -119,6 +123,9 @@ impl<'scope> Base<'scope> {
         let mut result = None;
         // SAFETY: `self` is valid and counts the body.
         unsafe { Self::run(self, || result = Some(body())) };
+        if result.is_none() {
+            self.abort_tasks();
+        }
         match here {
             Some(local) => {
                 let own = Arc::ptr_eq(local.pool(), &self.pool);
@@ -155,6 +162,41 @@ impl<'scope> Base<'scope> {
 
     fn push(&self, job: JobRef) {
         push_in(&self.pool, job);
+    }
+
+    fn abort_tasks(&self) {
+        let tasks = std::mem::take(&mut *lock(&self.tasks));
+        for task in tasks {
+            task.abort();
+        }
+    }
+
+    #[track_caller]
+    fn spawn_task(&self, future: impl Future<Output = ()> + Send + 'scope) {
+        unsafe fn done(base: *const (), panic: Option<Payload>) {
+            // SAFETY: the task is counted until here, so the scope is there.
+            unsafe {
+                Base::run(base.cast::<Base<'static>>(), || {
+                    if let Some(payload) = panic {
+                        std::panic::resume_unwind(payload);
+                    }
+                });
+            }
+        }
+        self.count_in(1);
+        // SAFETY: the scope does not end before `done` has been called, and what the future borrows outlives the scope.
+        // `done` does not unwind: `run` catches what goes through it.
+        let task = unsafe { heist_async::task::spawn_scoped_raw(&self.pool, future, done, self.tag()) };
+        let mut tasks = lock(&self.tasks);
+        if tasks.len() == tasks.capacity() {
+            tasks.retain(|task| !task.is_finished());
+        }
+        tasks.push(task);
+        drop(tasks);
+        // The body has panicked before it could see this one.
+        if !self.panic.load(Ordering::Relaxed).is_null() {
+            self.abort_tasks();
+        }
     }
 
     /// A job of this scope for every index.
@@ -217,6 +259,26 @@ impl<'scope> Scope<'scope> {
         self.base.push(unsafe { HeapJob::boxed(job, self.base.tag()) });
     }
 
+    /// Spawns an async task that may borrow from outside of the scope. The scope waits for it.
+    ///
+    /// ```
+    /// let words = ["steal", "half"];
+    /// let mut letters = 0;
+    /// heist_fork::scope(|s| s.spawn_task(async { letters = words.iter().map(|w| w.len()).sum() }));
+    /// assert_eq!(letters, 9);
+    /// ```
+    ///
+    /// # Panics
+    /// A panic of the task goes on where the scope was opened. If the scope's body or one of its jobs panics, its tasks are
+    /// aborted, and then waited for.
+    #[track_caller]
+    pub fn spawn_task<F>(&self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'scope,
+    {
+        self.base.spawn_task(future);
+    }
+
     /// Spawns a job for every index of the pool.
     ///
     /// ```
@@ -276,6 +338,24 @@ impl<'scope> ScopeFifo<'scope> {
         self.jobs.push(unsafe { HeapJob::boxed(job, self.base.tag()) });
         // SAFETY: the scope is there until as many jobs as tickets have run.
         self.base.push(unsafe { JobRef::new(ticket, std::ptr::from_ref(self).cast(), self.base.tag()) });
+    }
+
+    /// As [`Scope::spawn_task`].
+    ///
+    /// ```
+    /// let mut n = 0;
+    /// heist_fork::scope_fifo(|s| s.spawn_task(async { n += 1 }));
+    /// assert_eq!(n, 1);
+    /// ```
+    ///
+    /// # Panics
+    /// As there.
+    #[track_caller]
+    pub fn spawn_task<F>(&self, future: F)
+    where
+        F: Future<Output = ()> + Send + 'scope,
+    {
+        self.base.spawn_task(future);
     }
 
     /// Spawns a job for every index of the pool.

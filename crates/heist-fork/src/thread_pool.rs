@@ -5,6 +5,7 @@ use crate::fork::{Fork, fork_in};
 use crate::join::join;
 use crate::scope::{Scope, ScopeFifo, in_place_scope_fifo_in, in_place_scope_in, scope, scope_fifo};
 use crate::spawn::{spawn_fifo_in, spawn_in};
+use heist_async::task::JoinHandle;
 use heist_pool::global;
 use heist_pool::pool::Pool;
 use heist_pool::worker::Local;
@@ -180,6 +181,41 @@ impl ThreadPool {
         spawn_in(&self.pool, op);
     }
 
+    /// Runs a future as a task of this pool, as `heist::task::spawn` does in the current one.
+    ///
+    /// ```
+    /// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let task = pool.spawn_task(async { 21 * 2 });
+    /// assert_eq!(pool.block_on(task).unwrap(), 42);
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_task<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        heist_async::task::spawn_in(&self.pool, future)
+    }
+
+    /// Polls a future on the calling thread until it is ready. Tasks that it spawns, and its timers and sockets, are this
+    /// pool's.
+    ///
+    /// ```
+    /// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// assert_eq!(pool.block_on(async { 7 }), 7);
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the future does.
+    ///
+    /// # Blocking
+    /// Until the future is ready. A thread of a pool lends its place to another meanwhile.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        heist_async::block_on_in(&self.pool, future)
+    }
+
     /// [`spawn_fifo`](crate::spawn_fifo) in this pool.
     pub fn spawn_fifo<OP>(&self, op: OP)
     where
@@ -251,6 +287,67 @@ impl ThreadPool {
         // A thread of another pool lets that pool have its place meanwhile: what we wait for may need it.
         crate::blocking(|| self.pool.join_threads());
         Ok(())
+    }
+}
+
+/// What [`ThreadPool::shutdown_within`] found when it stopped waiting.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Whether every job and task was over and every thread had left in time.
+    pub is_complete: bool,
+    /// Tasks that were not over: where each was spawned, what it was doing, and since when. They have been aborted.
+    pub tasks: Vec<heist_async::task::Info>,
+    /// Threads that had not left.
+    pub threads: usize,
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_complete {
+            return f.write_str("the pool has ended; nothing was left");
+        }
+        writeln!(f, "the pool has not ended: {} threads, {} tasks", self.threads, self.tasks.len())?;
+        for task in &self.tasks {
+            writeln!(f, "  {task}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+impl ThreadPool {
+    /// Closes the pool and waits until everything is over and every thread has left, but not longer than `limit`. Tasks that
+    /// are not over then are aborted, and the report says where they were spawned.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let pool = heist_fork::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let stuck = pool.spawn_task(std::future::pending::<()>());
+    /// let report = pool.shutdown_within(Duration::from_millis(10)).unwrap();
+    /// assert_eq!(report.tasks.len(), 1);
+    /// assert!(report.to_string().contains(file!()));
+    /// # drop(stuck);
+    /// # Ok::<(), heist_fork::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// On one of the pool's own threads.
+    ///
+    /// # Blocking
+    /// For at most about `limit`.
+    pub fn shutdown_within(self, limit: std::time::Duration) -> Result<Report, ShutdownError> {
+        if self.own().is_some() {
+            return Err(ShutdownError::OwnThread);
+        }
+        self.pool.close();
+        let threads = crate::blocking(|| self.pool.join_threads_within(limit));
+        let tasks = heist_async::task::dump_of(&self.pool);
+        heist_async::task::abort_all_of(&self.pool);
+        Ok(Report { is_complete: threads == 0 && tasks.is_empty(), tasks, threads })
     }
 }
 

@@ -34,14 +34,14 @@ pub const NEXT_STEALABLE_NS: u64 = 3_000;
 /// How often the monitor looks at a pool whose tasks may be kept waiting.
 ///
 /// A turn that is seen twice has lasted for at least this long and at most twice as long, and then others overtake it: so
-/// tasks behind a blocked one wait for about half a millisecond. A look costs about 3 us, so the pool pays 1 %.
-pub const LOOK_AT_TASKS_EVERY_NS: u64 = 250_000;
+/// tasks behind a blocked one wait for about half a millisecond. A look costs 2 to 3 us, so the pool pays 1 %.
+pub const LOOK_AT_TASKS_EVERY_NS: u64 = 200_000;
 
 /// Looks without anything to do before the monitor goes back to sleep.
 ///
 /// Waking it costs a worker 10 us and more, so a program that pauses for a few milliseconds between bursts should not pay for
 /// that each time.
-pub const QUIET_LOOKS_KEPT: u32 = 40;
+pub const QUIET_LOOKS_KEPT: u32 = 50;
 
 /// Rounds over all victims before a searcher gives up.
 ///

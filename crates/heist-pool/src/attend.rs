@@ -5,6 +5,7 @@
 //! ready is always seen.
 
 use crate::driver::{Driver, Patience};
+use crate::place::For;
 use crate::pool::Pool;
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
@@ -140,7 +141,7 @@ impl Pool {
         if self.attendance().is_unattended() {
             // A thread that is woken finds nothing to run, and sleeps in the driver. If all are busy, they look between two
             // tasks, and the monitor sees to it that they do.
-            self.announce_fenced();
+            self.announce_for(For::Task);
             self.watch_tasks();
         }
     }

@@ -44,6 +44,70 @@ mod imp {
     }
 }
 
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+mod slice {
+    /// The kernel's `struct sched_attr` in its first version.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime: u64,
+        deadline: u64,
+        period: u64,
+    }
+
+    /// Since Linux 6.12 an ordinary thread's `runtime` is its slice; before that it is ignored.
+    pub fn set_own_slice(ns: u64) {
+        let mut attributes = Attributes::default();
+        let size = size_of::<Attributes>();
+        // SAFETY: the kernel writes at most `size` bytes to where the pointer says.
+        let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
+        if got != 0 || attributes.policy != libc::SCHED_OTHER as u32 {
+            // Refused, or the program has chosen another policy for its threads.
+            return;
+        }
+        attributes.size = size as u32;
+        attributes.runtime = ns;
+        // SAFETY: the kernel reads `size` bytes. A refusal changes nothing.
+        let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    }
+
+    pub fn set_own_timer_slack(ns: u64) {
+        // SAFETY: takes a number.
+        let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong, 0, 0, 0) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
+mod slice {
+    pub fn set_own_slice(_: u64) {}
+    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
+    pub fn set_own_timer_slack(_: u64) {}
+}
+
+/// How long a thread that others wait for asks to run at a time: the shortest there is. The kernel then lets it run sooner.
+const SHORT_SLICE_NS: u64 = 100_000;
+
+/// The calling thread runs little and should run soon, before threads that compute.
+pub fn hurry() {
+    slice::set_own_slice(SHORT_SLICE_NS);
+}
+
+/// The calling thread is an ordinary one again.
+pub fn do_not_hurry() {
+    slice::set_own_slice(0);
+}
+
+/// The calling thread's sleeps end when they should, not up to 50 us later.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub fn sleep_exactly() {
+    slice::set_own_timer_slack(1);
+}
+
 #[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
 mod imp {
     pub fn tid() -> u32 {

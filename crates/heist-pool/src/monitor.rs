@@ -112,6 +112,8 @@ impl Monitor {
     }
 
     fn run(&self) {
+        kernel::hurry();
+        kernel::sleep_exactly();
         let (mut jobs, mut tasks) = (Vec::<WatchedJobs>::new(), Vec::<WatchedTasks>::new());
         let mut jobs_due = Instant::now();
         loop {
@@ -234,7 +236,7 @@ impl WatchedTasks {
         pool.set_overtaking(view.moving_holders == 0 && view.free_indices == 0);
         match policy::overtake(view) {
             Overtake::No => {}
-            Overtake::Wake => pool.announce(),
+            Overtake::Wake => pool.announce_task(),
             Overtake::One => pool.overtake(),
         }
         if view.waiting || pool.attendance().is_unattended() {

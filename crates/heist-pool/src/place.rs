@@ -5,10 +5,23 @@
 //! back when it wakes. A waker on another core corrects that first, which is rare: threads stay where they are. In the usual
 //! case the waker pays nothing.
 //!
+//! Tasks are woken where the kernel likes: most of their wakers are about to sleep themselves, and a core that has to be fetched
+//! from its own sleep costs the waker more than a task usually takes.
+//!
 //! The mask that a thread goes to sleep with is the one it wakes up with: users may pin threads as they like.
+
+/// What a thread is woken for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum For {
+    /// A job: its waker goes on computing, so it should run on another core.
+    Job,
+    /// A task: wherever it is cheapest.
+    Task,
+}
 
 #[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
 mod imp {
+    use super::For;
     use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use heist_sync::{Mutex, lock};
     use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -19,10 +32,18 @@ mod imp {
     /// One thread's bed.
     #[derive(Debug)]
     pub struct Bed {
-        /// The thread's own mask while it sleeps with a smaller one.
-        mask: Mutex<Option<CpuSet>>,
+        /// While it sleeps.
+        asleep: Mutex<Option<Asleep>>,
         /// One more than the core that was taken out.
         without: AtomicUsize,
+    }
+
+    #[derive(Debug)]
+    struct Asleep {
+        /// The thread's own mask.
+        mask: CpuSet,
+        /// It sleeps with a smaller one.
+        is_reduced: bool,
     }
 
     fn set(thread: Option<Pid>, mask: &CpuSet) {
@@ -33,11 +54,11 @@ mod imp {
 
     impl Bed {
         pub fn new() -> Self {
-            Self { mask: Mutex::new(None), without: AtomicUsize::new(0) }
+            Self { asleep: Mutex::new(None), without: AtomicUsize::new(0) }
         }
 
-        /// Its thread, before it sleeps.
-        pub fn lie_down(&self) {
+        /// Its thread, before it sleeps. `last`: what it did before.
+        pub fn lie_down(&self, last: For) {
             if REFUSED.load(Ordering::Relaxed) {
                 return;
             }
@@ -45,36 +66,38 @@ mod imp {
             if mask.count() < 2 {
                 return;
             }
-            // Before anybody has woken it: any core but another's; the waker corrects it.
+            // Before anybody has woken it for a job: any core but another's; the waker corrects it.
             let without = self.without.load(Ordering::Relaxed);
-            let mut kept = lock(&self.mask);
-            if without != 0 && mask.is_set(without - 1) {
+            let mut asleep = lock(&self.asleep);
+            let is_reduced = last == For::Job && without != 0 && mask.is_set(without - 1);
+            if is_reduced {
                 let mut smaller = mask;
                 smaller.unset(without - 1);
                 set(None, &smaller);
             }
-            *kept = Some(mask);
+            *asleep = Some(Asleep { mask, is_reduced });
         }
 
         /// Its thread, when it is awake.
         pub fn get_up(&self) {
-            if let Some(mask) = lock(&self.mask).take() {
+            if let Some(Asleep { mask, is_reduced: true }) = lock(&self.asleep).take() {
                 set(None, &mask);
             }
         }
 
-        /// Its waker, before it wakes thread `tid`.
+        /// Its waker, before it wakes thread `tid` for a job.
         pub fn prepare(&self, tid: u32) {
             let here = sched_getcpu();
-            if self.without.load(Ordering::Relaxed) == here + 1 {
+            let mut asleep = lock(&self.asleep);
+            let (Some(asleep), Some(pid)) = (&mut *asleep, Pid::from_raw(tid as i32)) else { return };
+            if asleep.is_reduced && self.without.load(Ordering::Relaxed) == here + 1 {
                 return;
             }
-            let kept = lock(&self.mask);
-            let (Some(mask), Some(pid)) = (&*kept, Pid::from_raw(tid as i32)) else { return };
-            let mut smaller = *mask;
+            let mut smaller = asleep.mask;
             if smaller.is_set(here) {
                 smaller.unset(here);
                 set(Some(pid), &smaller);
+                asleep.is_reduced = true;
             }
             self.without.store(here + 1, Ordering::Relaxed);
         }
@@ -91,7 +114,7 @@ mod imp {
         pub fn new() -> Self {
             Self(())
         }
-        pub fn lie_down(&self) {}
+        pub fn lie_down(&self, _: super::For) {}
         pub fn get_up(&self) {}
         pub fn prepare(&self, _: u32) {}
     }

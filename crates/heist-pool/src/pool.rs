@@ -2,6 +2,7 @@
 
 use crate::idle::{Give, Idle, Wake};
 use crate::job::{JobRef, Payload, StackJob, discard, halt_unwinding};
+use crate::place::For;
 use crate::signal::Awaited;
 use crate::table::Table;
 use crate::task::{Place, TaskRef};
@@ -201,7 +202,7 @@ impl Pool {
         fence(Ordering::SeqCst);
         let mut desk = self.idle.open();
         let wake = desk.wake_for(index, self.may_start());
-        self.carry_out(wake, desk);
+        self.carry_out(wake, For::Job, desk);
     }
 
     /// Queues a task that became ready, wherever that happened.
@@ -218,10 +219,12 @@ impl Pool {
     fn schedule_outside(&self, task: TaskRef) {
         self.tasks.push(task);
         // The push ends with a fence: E9.
-        self.announce_fenced();
+        self.announce_for(For::Task);
         if self.is_over() {
             self.run_late();
-        } else if !self.tasks.is_empty() {
+        } else if self.idle.counters().free() == 0 {
+            // LIVENESS: everybody is busy, perhaps for long. While an index is free, a thread has just been woken for it,
+            // or one searches.
             self.watch_tasks();
         }
     }
@@ -262,8 +265,19 @@ impl Pool {
 
     /// As `announce`, behind a fence of the caller's.
     pub fn announce_fenced(&self) {
+        self.announce_for(For::Job);
+    }
+
+    /// As `announce`, for a task.
+    pub(crate) fn announce_task(&self) {
+        // ORDERING(E9): as there.
+        fence(Ordering::SeqCst);
+        self.announce_for(For::Task);
+    }
+
+    pub(crate) fn announce_for(&self, what: For) {
         if policy::on_new_work(self.idle.counters().view()) == policy::Wake::One {
-            self.wake_one();
+            self.wake_one(what);
         } else {
             self.watch();
         }
@@ -284,22 +298,22 @@ impl Pool {
 
     /// Wakes a thread to search, unless one searches already.
     #[cold]
-    pub(crate) fn wake_one(&self) {
+    pub(crate) fn wake_one(&self, what: For) {
         let mut desk = self.idle.open();
         if self.idle.counters().searching() > 0 {
             return;
         }
         let wake = desk.wake(self.may_start(), |t| self.table.get(t.into()).map_or(0, Worker::home));
-        self.carry_out(wake, desk);
+        self.carry_out(wake, what, desk);
     }
 
-    fn carry_out(&self, wake: Wake, mut desk: crate::idle::Open<'_>) {
+    fn carry_out(&self, wake: Wake, what: For, mut desk: crate::idle::Open<'_>) {
         match wake {
             Wake::Nobody => {}
             Wake::Give(give) => {
                 desk.count_search();
                 drop(desk);
-                self.tell(give);
+                self.tell_for(give, what);
             }
             Wake::Start(index) => {
                 desk.count_search();
@@ -310,7 +324,7 @@ impl Pool {
                     let wake = desk.start_failed(index);
                     drop(desk);
                     match wake {
-                        Wake::Give(give) => self.tell(give),
+                        Wake::Give(give) => self.tell_for(give, what),
                         Wake::Nobody | Wake::Start(_) => {
                             self.idle.end_search();
                         }
@@ -321,9 +335,13 @@ impl Pool {
     }
 
     pub(crate) fn tell(&self, give: Give) {
+        self.tell_for(give, For::Job);
+    }
+
+    fn tell_for(&self, give: Give, what: For) {
         let Give { thread, index } = give;
         if let Some(worker) = self.table.get(thread.into()) {
-            worker.give(index, &self.attendance);
+            worker.give(index, what, &self.attendance);
         }
         self.watch();
     }
@@ -334,7 +352,7 @@ impl Pool {
             if !queue.is_empty() {
                 let mut desk = self.idle.open();
                 let wake = desk.wake_for(index as u16, self.may_start());
-                self.carry_out(wake, desk);
+                self.carry_out(wake, For::Job, desk);
             }
         }
         self.announce();
@@ -586,6 +604,30 @@ impl Pool {
             guard = self.all_left.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         drop(guard);
+        self.join_handles();
+    }
+
+    /// As [`join_threads`](Self::join_threads), for at most `limit`. Returns how many threads are left.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub fn join_threads_within(&self, limit: std::time::Duration) -> usize {
+        let begun = std::time::Instant::now();
+        let mut guard = lock(&self.left);
+        loop {
+            let threads = self.live.load(Ordering::Acquire);
+            let left = limit.saturating_sub(begun.elapsed());
+            if threads == 0 || left.is_zero() {
+                drop(guard);
+                if threads == 0 {
+                    self.join_handles();
+                }
+                return threads;
+            }
+            guard =
+                self.all_left.wait_timeout(guard, left).unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+    }
+
+    fn join_handles(&self) {
         for handle in std::mem::take(&mut *lock(&self.handles)) {
             // Jobs and handlers do not unwind out of a thread.
             let _ = handle.join();

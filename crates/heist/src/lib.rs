@@ -6,6 +6,8 @@
 //! - a fork costs a few nanoseconds, and everything that is forked can be stolen;
 //! - **a wait never runs a stranger**: a [`join`] or [`scope`] that waits runs only what it waits for, or lends its place in the pool to
 //!   another thread and sleeps. Locks, `OnceLock`s and `RefCell`s may be held across a join;
+//! - **async tasks run on the same workers** ([`task`], [`time`], [`net`], [`block_on`]): inside of a task `join`, `scope` and parallel
+//!   iterators just work, and a task that blocks or computes for long is overtaken by the others;
 //! - blocking calls can say so ([`blocking`]), and a pool whose workers have all blocked is rescued;
 //! - an idle pool uses no CPU at all.
 //!
@@ -46,6 +48,7 @@
 //! job runs, across joins. While a job waits, another thread may run other jobs with its index, exactly as in rayon, where they run on
 //! the same thread; [`WorkerLocal`] is by thread and not exposed to that.
 
+pub use heist_async::{TaskGroup, block_on, net, task, time};
 pub use heist_fork::*;
 pub use heist_iter::{
     array, collections, iter, option, prelude, range, range_inclusive, result, slice, str, string, vec,

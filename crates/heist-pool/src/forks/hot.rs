@@ -30,7 +30,8 @@ struct Own {
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Bounds {
-    /// Slots at or above it must not be pushed on the fast path: the end of the stack, or null (`ASKED`).
+    /// Slots at or above it must not be pushed on the fast path: the end of the stack, or an address below all slots
+    /// (`PUSH_ASKED`, `PUSH_ARMED`).
     push_limit: AtomicPtr<Slot>,
     /// Slots below it must not be popped on the fast path: the split, or the highest address (`ASKED`).
     pop_limit: AtomicPtr<Slot>,
@@ -39,7 +40,10 @@ struct Bounds {
     asked_fenced: AtomicBool,
 }
 
+/// A thief has asked.
 const PUSH_ASKED: *mut Slot = std::ptr::null_mut();
+/// A thread that goes to sleep has asked, and sees to the barrier that makes sure of it. No slot is there either.
+const PUSH_ARMED: *mut Slot = std::ptr::without_provenance_mut(1);
 const POP_ASKED: *mut Slot = std::ptr::without_provenance_mut(usize::MAX);
 
 impl Hot {
@@ -112,20 +116,36 @@ impl Hot {
         if self.is_fenced() {
             self.bounds.asked_fenced.load(Ordering::Relaxed)
         } else {
-            self.push_limit() == PUSH_ASKED
+            self.push_limit() <= PUSH_ARMED
         }
     }
 
-    /// A thief, or a thread about to sleep, asks. Writes only what is not yet so: the line is the owner's to read.
+    /// A thread about to sleep asks. False if one before it has, and the owner has not answered since: then that one has
+    /// seen, or sees to, everything that was pushed before its request, and what comes after meets the request (E6, E8).
+    pub(super) fn arm(&self) -> bool {
+        // ORDERING: relaxed; behind the caller's fence, which is behind the change of the counters.
+        if !self.is_fenced() && self.push_limit() == PUSH_ARMED {
+            return false;
+        }
+        self.ask_with(PUSH_ARMED);
+        true
+    }
+
+    /// A thief asks. Writes only what is not yet so: the line is the owner's to read.
     pub(super) fn ask(&self) {
+        self.ask_with(PUSH_ASKED);
+    }
+
+    fn ask_with(&self, mark: *mut Slot) {
         if self.is_fenced() {
             self.bounds.asked_fenced.store(true, Ordering::Relaxed);
             return;
         }
         // ORDERING: relaxed; `barrier::heavy` of the caller orders it where it matters (E5, E6), and a request that is
         // seen late is only answered late.
-        if self.bounds.push_limit.load(Ordering::Relaxed) != PUSH_ASKED {
-            self.bounds.push_limit.store(PUSH_ASKED, Ordering::Relaxed);
+        let limit = self.push_limit();
+        if limit > PUSH_ARMED || (limit != mark && mark == PUSH_ARMED) {
+            self.bounds.push_limit.store(mark, Ordering::Relaxed);
         }
         if self.bounds.pop_limit.load(Ordering::Relaxed) != POP_ASKED {
             self.bounds.pop_limit.store(POP_ASKED, Ordering::Relaxed);

@@ -188,7 +188,7 @@ impl Thief {
                         }
                     }
                 }
-                Ask => self.stack.arm(),
+                Ask => drop(self.stack.arm()),
                 Force => {
                     self.stack.force();
                 }
@@ -428,7 +428,7 @@ fn leaving_against_a_visit() {
     check(3, |first| {
         let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
         let visitor = stack.clone();
-        let visit = move || visitor.arm();
+        let visit = move || drop(visitor.arm());
         start(first, move || Owner::enter(&stack, &parker, Asked), |_| (), vec![Box::new(visit)]);
     });
 }
@@ -519,7 +519,7 @@ fn look_before_sleep(owner_first: bool, begin: Begin) {
     let sleeper = {
         let (stack, parker, seen) = (stack.clone(), parker.clone(), seen.clone());
         move || {
-            stack.arm();
+            let _ = stack.arm();
             heist_sync::barrier::heavy();
             seen.store(usize::from(stack.has_jobs()), Ordering::Relaxed);
             parker.unpark();

@@ -79,10 +79,11 @@ impl Stack {
         .unwrap_or(false)
     }
 
-    /// Asks the owner to share at its next push, for a thread that goes to sleep. The caller then calls
-    /// [`barrier::heavy`] once for all stacks, and looks with [`has_jobs`](Self::has_jobs).
-    pub fn arm(&self) {
-        self.visit(Hot::ask);
+    /// Asks the owner to share at its next push, for a thread that goes to sleep and has said so behind a fence. If true,
+    /// the caller then calls [`barrier::heavy`], once for all stacks. It looks with [`has_jobs`](Self::has_jobs).
+    #[must_use]
+    pub fn arm(&self) -> bool {
+        self.visit(Hot::arm).unwrap_or(false)
     }
 
     /// Whether a job, shared or private, was there to be taken.

@@ -4,6 +4,7 @@ use super::{Local, Worker};
 use crate::driver::Patience;
 use crate::forks::{Claimed, Look};
 use crate::job::JobRef;
+use crate::place::For;
 use crate::task::TaskRef;
 use heist_deque::Steal;
 use heist_policy::{self as policy, Ladder, Limits, Source, Sources};
@@ -25,6 +26,15 @@ pub enum Found<'a> {
         /// Whose it is.
         victim: &'a Worker,
     },
+}
+
+impl Found<'_> {
+    fn what(&self) -> For {
+        match self {
+            Self::Task(_) => For::Task,
+            Self::Job(_) | Self::Fork { .. } => For::Job,
+        }
+    }
 }
 
 /// A victim that has jobs and shares none, and since when.
@@ -280,12 +290,12 @@ impl Local {
     }
 
     /// A searcher has something to do: it stops searching, and if it was the last, another takes its place.
-    pub(super) fn end_search(&self) {
+    pub(super) fn end_search(&self, found: &Found<'_>) {
         if self.searching.replace(false) {
             let counters = self.pool.idle().end_search();
             let silent = cfg!(heist_planted = "idle_last_searcher_is_silent");
             if !silent && policy::on_found_work(counters.view()) == policy::Wake::One {
-                self.pool.wake_one();
+                self.pool.wake_one(found.what());
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::Local;
 use crate::idle::Regain;
 use crate::kernel;
+use crate::place::For;
 use crate::signal::Awaited;
 use heist_policy as policy;
 use heist_trace::Kind;
@@ -37,7 +38,7 @@ impl Local {
     fn help_anyone(&self, target: &impl Awaited) {
         while !target.is_over() {
             let Some(found) = self.search() else { break };
-            self.end_search();
+            self.end_search(&found);
             self.run_found(found);
         }
         if self.searching.get() {
@@ -45,7 +46,7 @@ impl Local {
             let counters = self.pool.idle().end_search();
             // The wake that brought us here was for work that we leave to others.
             if target.is_over() && policy::on_new_work(counters.view()) == policy::Wake::One {
-                self.pool.wake_one();
+                self.pool.wake_one(For::Job);
             }
         }
     }
@@ -90,7 +91,7 @@ impl Local {
             let counters = self.pool.idle().end_search();
             if Some(given) == index {
                 if policy::on_new_work(counters.view()) == policy::Wake::One {
-                    self.pool.wake_one();
+                    self.pool.wake_one(For::Job);
                 }
                 return;
             }

@@ -51,8 +51,8 @@ fn sleep_until_found(local: &Local) {
         match local.sleep() {
             Slept::Resumed => {
                 let found = local.search();
-                local.end_search();
                 if let Some(found) = found {
+                    local.end_search(&found);
                     local.run_found(found);
                     return;
                 }
@@ -204,7 +204,7 @@ fn sleep_against_an_answer() {
         let (pool, job) = (pool(2), Job::new());
         let forked = job.clone();
         let owner = move |local: &Local| {
-            local.worker().stack.arm();
+            let _ = local.worker().stack.arm();
             // Nobody but the sleeper can have it, and then it has had its job.
             let other = Job::new();
             let slot = fork(local, &other);

@@ -14,7 +14,7 @@ pub use wait::{Own, Spawned};
 
 use crate::forks::{Hot, Stack, hot};
 use crate::job::JobRef;
-use crate::place::Bed;
+use crate::place::{Bed, For};
 use crate::pool::Pool;
 use crate::tasks::RunQueue;
 use heist_deque::{Owner, Thief};
@@ -87,22 +87,24 @@ impl Worker {
         self.home.load(Ordering::Relaxed).saturating_sub(1) as u16
     }
 
-    /// Tells a sleeping thread which index it now has, and wakes it, away from the caller's core if it can be.
-    pub(crate) fn give(&self, index: u16, attend: &crate::attend::Attendance) {
-        self.wake_with(u32::from(index) + 1, attend);
+    /// Tells a sleeping thread which index it now has, and wakes it; for a job, away from the caller's core if it can be.
+    pub(crate) fn give(&self, index: u16, what: For, attend: &crate::attend::Attendance) {
+        self.wake_with(u32::from(index) + 1, what, attend);
     }
 
     /// Tells a parked thread to run tasks without an index.
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     pub(crate) fn give_tasks(&self, attend: &crate::attend::Attendance) {
-        self.wake_with(TASKS, attend);
+        self.wake_with(TASKS, For::Task, attend);
     }
 
-    fn wake_with(&self, given: u32, attend: &crate::attend::Attendance) {
+    fn wake_with(&self, given: u32, what: For, attend: &crate::attend::Attendance) {
         // ORDERING: release with the acquire in `take_given`: the desk's state. The parker would do, but a thread that
         // has not slept yet looks without it.
         self.given.store(given, Ordering::Release);
-        self.bed.prepare(self.tid());
+        if what == For::Job {
+            self.bed.prepare(self.tid());
+        }
         self.parker.unpark();
         attend.rouse(self.id);
     }
@@ -186,6 +188,8 @@ pub struct Local {
     searching: Cell<bool>,
     turn: Cell<u32>,
     random: RefCell<Random>,
+    /// What it ran last.
+    last: Cell<For>,
     /// It sleeps, or has not run anything since it slept: its core mask may not be its own.
     lying: Cell<bool>,
     errand: Cell<Errand>,
@@ -215,6 +219,7 @@ impl Local {
             searching: Cell::new(false),
             turn: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
+            last: Cell::new(For::Job),
             lying: Cell::new(false),
             errand: Cell::new(Errand::None),
             in_turn: Cell::new(false),
@@ -239,7 +244,7 @@ impl Local {
 
     fn lie_down(&self) {
         if !self.lying.replace(true) {
-            self.worker.bed.lie_down();
+            self.worker.bed.lie_down(self.last.get());
         }
     }
 
@@ -313,9 +318,22 @@ impl Local {
     pub(crate) fn start_errand(&self, errand: Errand) {
         match errand {
             Errand::Rescue => self.pool.rescuer_comes(self.worker.id),
-            Errand::Overtake | Errand::None => {}
+            Errand::Overtake => crate::kernel::hurry(),
+            Errand::None => {}
         }
         self.errand.set(errand);
+    }
+
+    /// It has nothing to do any more.
+    fn end_errand(&self) {
+        match self.errand.replace(Errand::None) {
+            Errand::Rescue => self.pool.rescuer_goes(self.worker.id),
+            Errand::Overtake => {
+                self.hand_in_tasks();
+                crate::kernel::do_not_hurry();
+            }
+            Errand::None => {}
+        }
     }
 
     fn set_index(&self, index: Option<u16>) {

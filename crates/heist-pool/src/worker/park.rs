@@ -23,7 +23,7 @@ impl Local {
         // S1: from here on an announcement of work finds a free index and no searcher, and wakes a sleeper: us.
         let was_searching = self.searching.replace(false);
         #[cfg(heist_planted = "idle_arm_before_count")]
-        self.pool.table().iter().filter(|w| w.id() != self.worker.id).for_each(|w| w.stack.arm());
+        self.pool.table().iter().filter(|w| w.id() != self.worker.id).for_each(|w| drop(w.stack.arm()));
         let mut desk = self.pool.idle().open();
         let gift = self.index.get().and_then(|i| {
             let gift = desk.release(self.worker.id, i);
@@ -77,7 +77,7 @@ impl Local {
                     return Slept::Resumed;
                 }
                 Some(Given::Tasks) => {
-                    self.errand.set(Errand::Overtake);
+                    self.start_errand(Errand::Overtake);
                     return Slept::Resumed;
                 }
                 None => {}
@@ -136,7 +136,7 @@ impl Local {
             self.trace(Kind::Wake, u32::from(self.worker.id));
         } else if self.pool.is_overtaking() {
             drop(desk);
-            self.errand.set(Errand::Overtake);
+            self.start_errand(Errand::Overtake);
         } else {
             desk.park(self.worker.id);
             drop(desk);
@@ -145,7 +145,7 @@ impl Local {
         }
         // Nobody has been told of these tasks.
         if !self.worker.tasks.is_empty() {
-            self.pool.announce();
+            self.pool.announce_task();
         }
         self.pool.watch_tasks();
         true
@@ -173,11 +173,15 @@ impl crate::pool::Pool {
             return false;
         }
         if !alone && !cfg!(heist_planted = "idle_arm_before_count") {
+            let mut asked = false;
             for other in self.table().iter().filter(|w| w.id() != me.id()) {
-                other.stack.arm();
+                asked |= other.stack.arm();
             }
-            // ORDERING(E6): our requests before our look at the heads; partner: `is_slow_push`.
-            barrier::heavy();
+            // ORDERING(E6): our requests before our look at the heads; partner: `is_slow_push`. Dear while others run, and
+            // not needed where threads come and go without forking.
+            if asked {
+                barrier::heavy();
+            }
         }
         !cfg!(heist_planted = "idle_no_last_look") && self.has_visible_work()
     }

@@ -3,6 +3,7 @@
 use super::find::What;
 use super::park::Slept;
 use super::{Errand, Found, Local};
+use crate::place::For;
 use heist_sync::atomic::Ordering;
 use heist_trace::Kind;
 
@@ -12,7 +13,7 @@ impl Local {
         loop {
             if self.index.get().is_some() && !self.is_recalled() {
                 if let Some(found) = self.search() {
-                    self.end_search();
+                    self.end_search(&found);
                     self.run_found(found);
                     continue;
                 }
@@ -42,7 +43,6 @@ impl Local {
                     self.run_found(found);
                     return true;
                 }
-                self.pool.rescuer_goes(self.worker.id);
             }
             Errand::Overtake => {
                 if self.index.get().is_none() && self.pool.is_overtaking() {
@@ -51,10 +51,9 @@ impl Local {
                         return true;
                     }
                 }
-                self.hand_in_tasks();
             }
         }
-        self.errand.set(Errand::None);
+        self.end_errand();
         false
     }
 
@@ -72,6 +71,7 @@ impl Local {
         let outer = self.begin();
         match found {
             Found::Task(task) => {
+                self.last.set(For::Task);
                 self.trace(Kind::JobStart, 0);
                 let in_turn = self.in_turn.replace(true);
                 task.run();
@@ -79,12 +79,14 @@ impl Local {
                 self.trace(Kind::JobEnd, 0);
             }
             Found::Job(job) => {
+                self.last.set(For::Job);
                 self.trace(Kind::JobStart, 0);
                 // SAFETY: taken out of a queue, so once.
                 unsafe { job.run() };
                 self.trace(Kind::JobEnd, 0);
             }
             Found::Fork { job, victim } => {
+                self.last.set(For::Job);
                 let floor = self.worker.stack.position(self.hot.top());
                 self.trace(Kind::JobStart, u32::from(victim.id) + 1);
                 let sleeps = job.run(self.worker.id, floor);

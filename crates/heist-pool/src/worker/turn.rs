@@ -11,7 +11,7 @@ impl Local {
         if !self.in_turn.get() {
             // Whatever runs here may run for long; somebody else should take it.
             self.push_task(task);
-            self.pool.announce();
+            self.pool.announce_task();
             return;
         }
         match place {
@@ -37,7 +37,7 @@ impl Local {
         // into an empty ring has to be announced. If a thief emptied it behind our back, we miss a chance to share, not the
         // task: we run it ourselves, and the monitor sees if we do not.
         if was_empty {
-            self.pool.announce();
+            self.pool.announce_task();
         }
         self.pool.watch_tasks();
     }
@@ -92,6 +92,6 @@ impl Local {
             return;
         }
         self.pool.tasks().push_batch(std::iter::from_fn(|| self.worker.tasks.pop()));
-        self.pool.announce();
+        self.pool.announce_task();
     }
 }

@@ -1,0 +1,139 @@
+//! Waiting for a future on a thread.
+
+use crate::task::turn;
+#[cfg(not(heist_loom))]
+use crate::task::{Home, turn::Guard};
+#[cfg(not(heist_loom))]
+use heist_pool::pool::Pool;
+use heist_pool::pool::{outside_parker, wait_outside};
+use heist_pool::signal::Awaited;
+use heist_pool::worker::Local;
+use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::{Parker, StdArc as Arc};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Wake, Waker};
+
+#[cfg(all(test, heist_loom))]
+#[path = "block_on_loom.rs"]
+mod loom;
+
+const ASLEEP: u32 = 1;
+const WOKEN: u32 = 2;
+
+/// The news for one `block_on`. The parker alone would not do: whatever else the thread waits for in a poll takes its tokens.
+struct News {
+    /// 0, `ASLEEP` or `WOKEN`.
+    state: AtomicU32,
+    parker: Arc<Parker>,
+}
+
+impl News {
+    /// Before a poll: later wakes count.
+    fn clear(&self) {
+        #[cfg(heist_planted = "task_block_on_forgets_a_wake")]
+        self.state.store(0, Ordering::Relaxed);
+        // ORDERING: acquire, with the release in `wake_by_ref`: the poll sees what led to the wake. A swap, not a store: it must
+        // not overwrite a wake whose writes it has not acquired.
+        self.state.swap(0, Ordering::Acquire);
+    }
+}
+
+impl Awaited for News {
+    fn is_over(&self) -> bool {
+        self.state.load(Ordering::Acquire) == WOKEN
+    }
+
+    fn announce_wait(&self) -> bool {
+        // LIVENESS: the announcement finds the wake, or the wake finds the announcement; one word, so not neither.
+        match self.state.compare_exchange(0, ASLEEP, Ordering::Acquire, Ordering::Acquire) {
+            Ok(_) | Err(ASLEEP) => true,
+            Err(_) => false,
+        }
+    }
+}
+
+impl Wake for News {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // ORDERING: release for what led to the wake; partner: `clear`.
+        if self.state.swap(WOKEN, Ordering::AcqRel) == ASLEEP {
+            self.parker.unpark();
+        }
+    }
+}
+
+/// Runs a future on the calling thread until it is ready.
+///
+/// Works on every thread. The future is polled here and nowhere else, so it need not be `Send`; tasks that it spawns run in the
+/// pool. On a thread of a pool, inside of a job or a task, it runs nothing but its own future, and while that is not ready it
+/// lends the thread's index to another thread.
+///
+/// # Blocking
+/// The calling thread sleeps until the future is ready, for ever if nothing wakes it.
+///
+/// ```
+/// let text = heist_async::block_on(async {
+///     heist_async::task::spawn(async { "done" }).await.unwrap()
+/// });
+/// assert_eq!(text, "done");
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    match Local::current() {
+        Some(local) => {
+            let news = Arc::new(News { state: AtomicU32::new(0), parker: Arc::clone(local.worker().parker()) });
+            drive(&news, || local.wait(&*news, &()), |cx| future.as_mut().poll(cx))
+        }
+        None => {
+            let news = Arc::new(News { state: AtomicU32::new(0), parker: outside_parker() });
+            drive(&news, || wait_outside(&*news, &news.parker), |cx| future.as_mut().poll(cx))
+        }
+    }
+}
+
+fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+    let waker = Waker::from(Arc::clone(news));
+    let mut cx = Context::from_waker(&waker);
+    loop {
+        news.clear();
+        let turn = turn::of_future(None);
+        let polled = poll(&mut cx);
+        drop(turn);
+        match polled {
+            Poll::Ready(output) => return output,
+            Poll::Pending => wait(),
+        }
+    }
+}
+
+/// As [`block_on`], and the tasks that the future spawns run in `pool`.
+///
+/// The future itself stays on the calling thread. What it forks or installs goes where it would without this.
+///
+/// ```
+/// let pool = heist_pool::global::pool();
+/// let answer = heist_async::block_on_in(pool, async { heist_async::task::spawn(async { 42 }).await.unwrap() });
+/// assert_eq!(answer, 42);
+/// ```
+#[cfg(not(heist_loom))]
+pub fn block_on_in<F: Future>(pool: &Arc<Pool>, future: F) -> F::Output {
+    struct In {
+        home: Home,
+        turn: Option<Guard>,
+    }
+    impl Drop for In {
+        fn drop(&mut self) {
+            self.turn = None;
+            // SAFETY: our own count, and the thread's turn has just forgotten it.
+            unsafe { self.home.release() };
+        }
+    }
+    let home = Home::of(pool);
+    // Also on the way out of a panic, the turn ends before the pool's count is given back.
+    let _in_pool = In { home, turn: Some(turn::of_future(Some(home))) };
+    block_on(future)
+}

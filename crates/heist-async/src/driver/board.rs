@@ -1,0 +1,118 @@
+//! What those who register timers and sockets, and the thread that waits for them, tell each other.
+
+use super::wait::{Bell, NEVER, Told, Wait};
+use crate::time::Clock;
+use heist_pool::pool::Pool;
+use heist_sync::Parker;
+use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(not(heist_loom))]
+use std::sync::OnceLock;
+use std::sync::Weak;
+
+#[derive(Debug)]
+pub(crate) struct Board {
+    pub wait: Wait,
+    pub clock: Clock,
+    pub parker: Parker,
+    /// Stands in for the reactor's waker.
+    #[cfg(heist_loom)]
+    pub reactor: Parker,
+    /// Opened by the first socket.
+    #[cfg(not(heist_loom))]
+    pub reactor: OnceLock<std::sync::Arc<super::reactor::Reactor>>,
+    /// Per shard, the tick at which it must be looked at; written under the shard's lock. Side by side rather than in the
+    /// shards, because every turn reads them all and few timers change one.
+    earliest: Box<[AtomicU64]>,
+    /// Set when the driver goes; nothing registered after that would ever be seen.
+    is_closed: AtomicBool,
+    /// Weak: the pool has the driver, and with it the board.
+    pool: PoolRef,
+}
+
+/// A pool's `Debug` would be a page.
+struct PoolRef(Weak<Pool>);
+
+impl std::fmt::Debug for PoolRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pool")
+    }
+}
+
+impl Board {
+    pub fn new(pool: Weak<Pool>, shards: usize) -> Self {
+        Self {
+            wait: Wait::new(),
+            clock: Clock::new(),
+            parker: Parker::new(),
+            #[cfg(heist_loom)]
+            reactor: Parker::new(),
+            #[cfg(not(heist_loom))]
+            reactor: OnceLock::new(),
+            earliest: (0..shards).map(|_| AtomicU64::new(NEVER)).collect(),
+            is_closed: AtomicBool::new(false),
+            pool: PoolRef(pool),
+        }
+    }
+
+    /// Per shard, when it must be looked at.
+    pub fn shards(&self) -> &[AtomicU64] {
+        &self.earliest
+    }
+
+    /// The first tick at which any shard must be looked at.
+    pub fn earliest(&self) -> u64 {
+        // ORDERING(E3): behind the fence of `Wait::begin` where it matters.
+        self.earliest.iter().map(|tick| tick.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
+    }
+
+    /// A shard has to be looked at by `when`, and its word says so already.
+    pub fn hasten(&self, when: u64) {
+        match self.wait.hasten(when) {
+            Told::InTime => {}
+            Told::Ring(bell) => self.ring(bell),
+            Told::Nobody => self.attend(),
+        }
+    }
+
+    /// Makes the thread that waits, or the next that would, return from its turn.
+    pub fn interrupt(&self) {
+        if let Some(bell) = self.wait.interrupt() {
+            self.ring(bell);
+        }
+    }
+
+    pub fn ring(&self, bell: Bell) {
+        match bell {
+            Bell::Parker => self.parker.unpark(),
+            #[cfg(heist_loom)]
+            Bell::Reactor => self.reactor.unpark(),
+            #[cfg(not(heist_loom))]
+            Bell::Reactor => {
+                // LIVENESS: whoever waits on this bell has seen the reactor, so it is there.
+                if let Some(reactor) = self.reactor.get() {
+                    reactor.wake();
+                }
+            }
+        }
+    }
+
+    /// Makes sure that some thread of the pool takes a turn.
+    pub fn attend(&self) {
+        // LIVENESS: without a pool nobody waits, and the driver's end wakes everything that was registered.
+        #[cfg(not(heist_loom))]
+        if let Some(pool) = self.pool.0.upgrade() {
+            pool.attend();
+        }
+        #[cfg(heist_loom)]
+        let _ = &self.pool.0;
+    }
+
+    pub fn close(&self) {
+        // ORDERING: read and written under each shard's lock (the closer takes every one after this).
+        self.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
+    }
+}

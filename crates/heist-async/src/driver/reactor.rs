@@ -1,0 +1,173 @@
+//! The sockets of a pool.
+
+use super::board::Board;
+use super::poller::Poller;
+use super::readiness::Facts;
+use super::source::Source;
+use heist_sync::atomic::{AtomicUsize, Ordering, fence};
+use heist_sync::{Mutex, MutexGuard, lock};
+use mio::{Interest, Token};
+use std::io;
+use std::sync::{Arc, TryLockError, Weak};
+use std::time::Duration;
+
+/// The waker's token; no source has this address.
+const WAKER: usize = 0;
+
+/// Sources that may be gone before a sleeping waiter is woken to free them.
+const MOST_GONE: usize = 64;
+
+#[derive(Debug)]
+pub(crate) struct Reactor {
+    poller: Poller,
+    waker: mio::Waker,
+    sources: Mutex<Sources>,
+    /// How many are registered, for a look without the lock.
+    used: AtomicUsize,
+    /// How many are gone and not yet freed, for a look without the lock.
+    gone: AtomicUsize,
+    board: Weak<Board>,
+}
+
+/// INVARIANT: the system's tokens are the addresses of sources that are in one of these two lists. One that is in `gone` was
+/// taken from the system before it came there, so a wait that begins later does not return it; only a turn frees it, before
+/// its wait.
+#[derive(Debug, Default)]
+struct Sources {
+    registered: Vec<Arc<Source>>,
+    gone: Vec<Arc<Source>>,
+    is_closed: bool,
+}
+
+impl Reactor {
+    pub fn open(board: Weak<Board>) -> io::Result<Self> {
+        let poller = Poller::open()?;
+        let waker = mio::Waker::new(poller.registry(), Token(WAKER))?;
+        Ok(Self {
+            poller,
+            waker,
+            sources: Mutex::default(),
+            used: AtomicUsize::new(0),
+            gone: AtomicUsize::new(0),
+            board,
+        })
+    }
+
+    /// Watches a socket about which `facts` are known.
+    pub fn register(&self, io: &mut impl mio::event::Source, facts: Facts) -> io::Result<Arc<Source>> {
+        let source = Arc::new(Source::new(facts));
+        {
+            let mut sources = lock(&self.sources);
+            if sources.is_closed {
+                return Err(abandoned());
+            }
+            source.index.store(sources.registered.len(), Ordering::Relaxed);
+            sources.registered.push(Arc::clone(&source));
+        }
+        let token = Token(Arc::as_ptr(&source).expose_provenance());
+        if let Err(error) = self.poller.registry().register(io, token, Interest::READABLE | Interest::WRITABLE) {
+            // The system does not know it, so no event has its address.
+            drop(take(&mut lock(&self.sources), &source));
+            return Err(error);
+        }
+        // ORDERING(E7): the registration before our look at who waits; partner: the pool, where a thread that goes to sleep
+        // fences before it asks whether the driver is used.
+        self.used.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if let Some(board) = self.board.upgrade() {
+            if !board.wait.is_awaited() {
+                board.attend();
+            }
+        }
+        Ok(source)
+    }
+
+    /// Watches a socket no longer.
+    pub fn deregister(&self, io: &mut impl mio::event::Source, source: &Arc<Source>) {
+        // It fails only if the socket is not registered (closed behind our back); then there is nothing to undo.
+        let _ = self.poller.registry().deregister(io);
+        let mut sources = lock(&self.sources);
+        let Some(source) = take(&mut sources, source) else { return };
+        sources.gone.push(source);
+        let gone = sources.gone.len();
+        drop(sources);
+        self.gone.store(gone, Ordering::Relaxed);
+        self.used.fetch_sub(1, Ordering::Relaxed);
+        // LIVENESS: only memory waits for this, so once is enough, and a turn that comes by itself does as well.
+        if gone == MOST_GONE {
+            if let Some(board) = self.board.upgrade() {
+                board.interrupt();
+            }
+        }
+    }
+
+    /// Waits for events and wakes those who wait for them; `woken` is called as soon as the wait is over.
+    pub fn turn(&self, timeout: Option<Duration>, woken: impl FnOnce()) {
+        let free = || {
+            if self.gone.load(Ordering::Relaxed) > 0 {
+                let gone = std::mem::take(&mut lock(&self.sources).gone);
+                self.gone.store(0, Ordering::Relaxed);
+                // Here, without the lock: with them go the wakers of whoever waited.
+                drop(gone);
+            }
+        };
+        self.poller.wait(timeout, free, woken, |token, facts| {
+            if token == WAKER {
+                return;
+            }
+            let source = std::ptr::with_exposed_provenance::<Source>(token);
+            // SAFETY: an address that we gave the system, of a source that has not been freed since: only a turn does that,
+            // before its wait, and `Poller::wait` lets in one turn at a time (invariant of `Sources`).
+            unsafe { &*source }.tell(facts);
+        });
+    }
+
+    /// Ends the wait of a thread in [`turn`](Self::turn), or of the next one.
+    pub fn wake(&self) {
+        // It fails only if the descriptor is not open.
+        if let Err(error) = self.waker.wake() {
+            panic!("heist's reactor cannot be woken: {error}");
+        }
+    }
+
+    pub fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > 0
+    }
+
+    /// Nobody takes a turn any more: whoever waits learns it.
+    pub fn close(&self) {
+        let registered = {
+            let mut sources = lock(&self.sources);
+            sources.is_closed = true;
+            sources.registered.clone()
+        };
+        registered.iter().for_each(|source| source.tell(Facts::ABANDONED));
+    }
+}
+
+/// Takes a source out of the registered ones.
+fn take(sources: &mut Sources, source: &Arc<Source>) -> Option<Arc<Source>> {
+    let index = source.index.swap(usize::MAX, Ordering::Relaxed);
+    if index == usize::MAX {
+        return None;
+    }
+    let taken = sources.registered.swap_remove(index);
+    if let Some(moved) = sources.registered.get(index) {
+        moved.index.store(index, Ordering::Relaxed);
+    }
+    Some(taken)
+}
+
+/// What an operation on a socket returns when its pool is gone.
+pub(crate) fn abandoned() -> io::Error {
+    io::Error::other("the heist pool that watched this socket is gone")
+}
+
+/// The lock, unless somebody has it.
+pub(super) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}

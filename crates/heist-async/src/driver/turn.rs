@@ -1,0 +1,143 @@
+//! The driver as the pool sees it: one turn after the other.
+
+use super::board::Board;
+use super::reactor::Reactor;
+use super::wait::{Bell, NEVER};
+use crate::time::{Shard, Timers};
+use heist_pool::driver::Patience;
+use heist_pool::global;
+use heist_pool::pool::Pool;
+use heist_pool::worker::Local;
+use heist_sync::{Mutex, lock};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longer waits are taken in parts: not every system can count centuries.
+const LONGEST: Duration = Duration::from_secs(1 << 31);
+
+/// The timers and sockets of one pool.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    board: Arc<Board>,
+    timers: Timers,
+    /// Held while the reactor is opened.
+    opening: Mutex<()>,
+}
+
+/// Calls `f` with the driver of the calling thread's pool, or else of the global one.
+#[inline]
+pub(crate) fn with<R>(f: impl FnOnce(&Driver) -> R) -> R {
+    match Local::current() {
+        Some(local) => f(Driver::of(local.pool())),
+        None => f(Driver::of(global::pool())),
+    }
+}
+
+impl Driver {
+    /// The pool's, made on first use.
+    #[inline]
+    fn of(pool: &Arc<Pool>) -> &Driver {
+        let any = pool.extension().get_or_init(|| {
+            let driver = Arc::new(Self::new(pool));
+            let slot: Arc<dyn heist_pool::driver::Driver> = driver.clone();
+            assert!(pool.driver_slot().set(slot).is_ok(), "a pool has one driver");
+            Box::new(driver)
+        });
+        let driver: Option<&Arc<Self>> = any.downcast_ref();
+        driver.expect("only the driver's maker keeps something there")
+    }
+
+    fn new(pool: &Arc<Pool>) -> Self {
+        let shards = Timers::shards_for(pool.parallelism());
+        Self {
+            board: Arc::new(Board::new(Arc::downgrade(pool), shards)),
+            timers: Timers::new(shards),
+            opening: Mutex::new(()),
+        }
+    }
+
+    /// Where the calling thread's timers go.
+    #[inline]
+    pub fn shard(&self) -> &Arc<Shard> {
+        self.timers.here(&self.board)
+    }
+
+    /// The reactor, opened on first use. If that fails, the next socket tries again; timers work without it.
+    pub fn reactor(&self) -> io::Result<&Arc<Reactor>> {
+        let cell = &self.board.reactor;
+        if let Some(reactor) = cell.get() {
+            return Ok(reactor);
+        }
+        let _guard = lock(&self.opening);
+        if cell.get().is_none() {
+            let opened = Reactor::open(Arc::downgrade(&self.board)).map_err(|error| {
+                let why = format!("heist could not open its reactor, which every socket needs: {error}");
+                io::Error::new(error.kind(), why)
+            })?;
+            let mut opened = Some(Arc::new(opened));
+            cell.get_or_init(|| opened.take().expect("called once"));
+            // LIVENESS: a thread that waits on the parker would not see the reactor's events.
+            if let Some(bell) = self.board.wait.reactor_opened() {
+                self.board.ring(bell);
+            }
+        }
+        Ok(cell.get().expect("set under this lock"))
+    }
+
+    /// Waits as announced, and wakes the tasks of ready sockets.
+    fn wait(&self, bell: Bell, until: u64) {
+        // A time-out that is already over makes it a look without a wait.
+        let timeout = (until < NEVER).then(|| self.board.clock.until(until).min(LONGEST));
+        match (bell, self.board.reactor.get()) {
+            (Bell::Reactor, Some(reactor)) => reactor.turn(timeout, || self.board.wait.end()),
+            // LIVENESS: the parker is what we said; whoever has news rings it.
+            _ => {
+                match timeout {
+                    None => self.board.parker.park(),
+                    Some(timeout) if timeout.is_zero() => {}
+                    Some(timeout) => {
+                        self.board.parker.park_timeout(timeout);
+                    }
+                }
+                self.board.wait.end();
+            }
+        }
+    }
+}
+
+impl heist_pool::driver::Driver for Driver {
+    fn turn(&self, patience: Patience) {
+        let waits = match patience {
+            Patience::None => None,
+            Patience::Forever => self.board.wait.begin(|| self.board.earliest()),
+        };
+        match (waits, self.board.reactor.get()) {
+            (Some((bell, until)), _) => self.wait(bell, until),
+            (None, Some(reactor)) => reactor.turn(Some(Duration::ZERO), || ()),
+            (None, None) => {}
+        }
+        if self.board.earliest() < NEVER {
+            self.timers.fire(&self.board, self.board.clock.now());
+        }
+    }
+
+    fn interrupt(&self) {
+        self.board.interrupt();
+    }
+
+    fn is_used(&self) -> bool {
+        self.board.reactor.get().is_some_and(|reactor| reactor.is_used()) || self.board.earliest() < NEVER
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // Nobody takes a turn any more. Whoever still waits learns it now, and looks for another driver or fails.
+        self.board.close();
+        self.timers.fire_all();
+        if let Some(reactor) = self.board.reactor.get() {
+            reactor.close();
+        }
+    }
+}

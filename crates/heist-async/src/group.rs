@@ -1,0 +1,160 @@
+//! Several tasks that succeed or fail together.
+
+use crate::task::{AbortHandle, JoinSet};
+use heist_sync::{Mutex, StdArc as Arc, lock};
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+
+/// Tasks of which the first error cancels the rest.
+///
+/// [`wait`](Self::wait) gives that error once all have ended, or `Ok`. Dropping the group cancels what still runs.
+///
+/// The error cancels the others at once, not only when somebody waits.
+///
+/// ```
+/// use heist_async::TaskGroup;
+///
+/// let result = heist_async::block_on(async {
+///     let mut group = TaskGroup::new().limit(2);
+///     for n in 0..10 {
+///         group.spawn(async move { if n == 7 { Err("seven") } else { Ok(()) } }).await;
+///     }
+///     group.wait().await
+/// });
+/// assert_eq!(result, Err("seven"));
+/// ```
+pub struct TaskGroup<E> {
+    set: JoinSet<()>,
+    limit: usize,
+    shared: Arc<Mutex<Shared<E>>>,
+}
+
+struct Shared<E> {
+    error: Option<E>,
+    failed: bool,
+    /// To cancel all of them from within one that fails.
+    aborts: Vec<AbortHandle>,
+}
+
+impl<E> Default for TaskGroup<E> {
+    fn default() -> Self {
+        let shared = Shared { error: None, failed: false, aborts: Vec::new() };
+        Self { set: JoinSet::new(), limit: usize::MAX, shared: Arc::new(Mutex::new(shared)) }
+    }
+}
+
+impl<E: Send + 'static> TaskGroup<E> {
+    /// A group without tasks and without a limit.
+    ///
+    /// ```
+    /// let group = heist_async::TaskGroup::<()>::new();
+    /// assert!(heist_async::block_on(group.wait()).is_ok());
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// At most `n` tasks run at a time; [`spawn`](Self::spawn) waits for one to end if there are as many.
+    ///
+    /// # Panics
+    /// If `n` is 0: nothing could ever be spawned.
+    #[must_use]
+    pub fn limit(mut self, n: usize) -> Self {
+        assert!(n > 0, "TaskGroup::limit(0) would never let a task run; give at least 1");
+        self.limit = n;
+        self
+    }
+
+    /// Whether a task has failed: the others are being cancelled, and new ones are not started.
+    ///
+    /// ```
+    /// let mut group = heist_async::TaskGroup::<()>::new();
+    /// assert!(!group.has_failed());
+    /// ```
+    pub fn has_failed(&self) -> bool {
+        lock(&self.shared).failed
+    }
+
+    /// Runs `future` as a task of the group, once there is room for it. After a failure it is dropped instead.
+    ///
+    /// # Panics
+    /// If a task of the group has panicked, that goes on here or in [`wait`](Self::wait), after the others have ended.
+    #[track_caller]
+    pub fn spawn<F>(&mut self, future: F) -> impl Future<Output = ()> + use<'_, E, F>
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+    {
+        let site = Location::caller();
+        async move {
+            while self.set.len() >= self.limit {
+                self.one_ends().await;
+            }
+            let shared = Arc::clone(&self.shared);
+            let task = async move {
+                if let Err(error) = future.await {
+                    fail(&shared, Some(error));
+                }
+            };
+            let abort = self.set.spawn_at(task, site);
+            let mut shared = lock(&self.shared);
+            if shared.failed {
+                drop(shared);
+                abort.abort();
+            } else {
+                if shared.aborts.len() == shared.aborts.capacity() {
+                    shared.aborts.retain(|abort| !abort.is_finished());
+                }
+                shared.aborts.push(abort);
+            }
+        }
+    }
+
+    /// Waits for any of the tasks.
+    async fn one_ends(&mut self) {
+        if let Some(Err(error)) = self.set.join_next().await
+            && let Ok(payload) = error.try_into_panic()
+        {
+            self.set.shutdown().await;
+            std::panic::resume_unwind(payload);
+        }
+    }
+
+    /// Waits until every task has ended, and gives the first error.
+    ///
+    /// # Errors
+    /// The first error of a task.
+    ///
+    /// # Panics
+    /// As [`spawn`](Self::spawn).
+    pub async fn wait(mut self) -> Result<(), E> {
+        while !self.set.is_empty() {
+            self.one_ends().await;
+        }
+        match lock(&self.shared).error.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Cancels all tasks of the group. The first error is kept.
+fn fail<E>(shared: &Mutex<Shared<E>>, error: Option<E>) {
+    let mut shared = lock(shared);
+    let late = if shared.failed { error } else { std::mem::replace(&mut shared.error, error) };
+    shared.failed = true;
+    let aborts = std::mem::take(&mut shared.aborts);
+    drop(shared);
+    for abort in &aborts {
+        abort.abort();
+    }
+    // The user's drop, so outside of the lock.
+    drop(late);
+}
+
+impl<E> fmt::Debug for TaskGroup<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskGroup").field("tasks", &self.set.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,20 @@
+//! heist's async tasks: futures that run on the same workers as fork-join jobs, with timers and sockets.
+
+mod block_on;
+mod budget;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub mod driver;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod group;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub mod net;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod offload;
+pub mod task;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub mod time;
+
+#[cfg(not(heist_loom))]
+pub use block_on::{block_on, block_on_in};
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub use group::TaskGroup;

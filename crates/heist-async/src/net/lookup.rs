@@ -1,0 +1,89 @@
+//! Names become addresses.
+
+use super::ToSocketAddrs;
+use super::addrs::Place;
+use crate::task::spawn_blocking;
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+/// The addresses that `host` stands for. Names are looked up by the system, on a thread that may block.
+///
+/// # Errors
+/// If the name is not known, or has no port.
+///
+/// ```
+/// # heist_async::block_on(async {
+/// let found = heist_async::net::lookup("localhost:80").await.unwrap();
+/// assert!(found.iter().all(|addr| addr.port() == 80 && addr.ip().is_loopback()));
+/// # });
+/// ```
+pub async fn lookup(host: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
+    resolve(host.place()).await
+}
+
+/// As [`lookup`], for what a caller has made of its argument: a future that does not keep the argument.
+async fn resolve(place: Place) -> io::Result<Vec<SocketAddr>> {
+    let blocking: Box<dyn FnOnce() -> io::Result<Vec<SocketAddr>> + Send> = match place {
+        Place::At(addr) => return Ok(vec![addr]),
+        Place::AtAny(addrs) => return Ok(addrs),
+        Place::Named(name) => Box::new(move || by_system(&name, name.as_str())),
+        Place::NamedAt(host, port) => Box::new(move || by_system(&host, (host.as_str(), port))),
+    };
+    match spawn_blocking(blocking).await {
+        Ok(found) => found,
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+fn by_system(name: &str, place: impl std::net::ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
+    match place.to_socket_addrs() {
+        Ok(found) => Ok(found.collect()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("{name:?} could not be looked up: {error}"))),
+    }
+}
+
+/// Tries the addresses one after the other until one succeeds. The error tells of every one.
+pub(super) async fn first_of<T>(
+    verb: &'static str,
+    host: impl ToSocketAddrs,
+    mut attempt: impl AsyncFnMut(SocketAddr) -> io::Result<T>,
+) -> io::Result<T> {
+    let mut failed = Vec::new();
+    for addr in resolve(host.place()).await? {
+        match attempt(addr).await {
+            Ok(done) => return Ok(done),
+            Err(error) => failed.push((addr, error)),
+        }
+    }
+    let kind = failed.last().map_or(io::ErrorKind::InvalidInput, |(_, error)| error.kind());
+    Err(io::Error::new(kind, Failed { verb, failed }))
+}
+
+/// Why no address would do.
+#[derive(Debug)]
+struct Failed {
+    verb: &'static str,
+    failed: Vec<(SocketAddr, io::Error)>,
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.failed.is_empty() {
+            return write!(f, "could not {}: there is no address", self.verb);
+        }
+        write!(f, "could not {} ", self.verb)?;
+        for (i, (addr, error)) in self.failed.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            write!(f, "{comma}{addr} ({error})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Failed {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.failed.last().map(|(_, error)| error as _)
+    }
+}

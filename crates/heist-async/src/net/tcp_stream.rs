@@ -1,0 +1,184 @@
+//! A TCP connection.
+
+use super::ToSocketAddrs;
+use super::byte_stream::byte_stream;
+use super::lookup::first_of;
+use super::socket::Socket;
+use crate::driver::readiness::Direction;
+use std::io;
+use std::net::SocketAddr;
+
+/// A TCP connection. It implements futures-io's traits, and so does a reference to it: two tasks can read and write at once.
+///
+/// ```
+/// use heist_async::net::{TcpListener, TcpStream};
+/// # heist_async::block_on(async {
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let stream = TcpStream::connect(listener.local_addr()?).await?;
+/// stream.set_nodelay(true)?;
+/// stream.writable().await?;
+/// assert_eq!(stream.try_write(b"hello")?, 5);
+/// # std::io::Result::Ok(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct TcpStream {
+    socket: Socket<mio::net::TcpStream>,
+}
+
+byte_stream!(TcpStream);
+
+impl TcpStream {
+    /// Connects to the first address that answers.
+    ///
+    /// # Errors
+    /// If none does; the error says why, for each.
+    ///
+    /// ```
+    /// # heist_async::block_on(async {
+    /// let error = heist_async::net::TcpStream::connect("127.0.0.1:1").await.unwrap_err();
+    /// assert!(error.to_string().contains("127.0.0.1:1"));
+    /// # });
+    /// ```
+    pub async fn connect(addrs: impl ToSocketAddrs) -> io::Result<Self> {
+        first_of("connect to", addrs, Self::connect_to).await
+    }
+
+    async fn connect_to(addr: SocketAddr) -> io::Result<Self> {
+        let socket = Socket::connecting(mio::net::TcpStream::connect(addr)?)?;
+        let is_connected = |io: &mio::net::TcpStream| match io.take_error()? {
+            Some(error) => Err(error),
+            None => match io.peer_addr() {
+                Ok(_) => Ok(()),
+                // An event that was not about this.
+                Err(error) if error.kind() == io::ErrorKind::NotConnected => {
+                    Err(io::ErrorKind::WouldBlock.into())
+                }
+                Err(error) => Err(error),
+            },
+        };
+        socket.attempt(Direction::Write, is_connected).await?;
+        Ok(Self { socket })
+    }
+
+    pub(super) fn from_mio(stream: mio::net::TcpStream) -> io::Result<Self> {
+        Ok(Self { socket: Socket::new(stream)? })
+    }
+
+    /// Reads without taking: the next read finds the same bytes.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// ```
+    /// # use heist_async::net::TcpStream;
+    /// async fn is_over(stream: &TcpStream) -> std::io::Result<bool> {
+    ///     Ok(stream.peek(&mut [0]).await? == 0)
+    /// }
+    /// ```
+    pub async fn peek(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.socket.attempt(Direction::Read, |io: &mio::net::TcpStream| io.peek(buf)).await
+    }
+
+    /// Our end's address.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// ```
+    /// # use heist_async::net::TcpStream;
+    /// fn is_local(stream: &TcpStream) -> std::io::Result<bool> {
+    ///     Ok(stream.local_addr()?.ip() == stream.peer_addr()?.ip())
+    /// }
+    /// ```
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// The other end's address.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// See [`local_addr`](Self::local_addr) for an example.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.peer_addr()
+    }
+
+    /// Whether small writes are sent at once (`TCP_NODELAY`).
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// ```
+    /// # use heist_async::net::TcpStream;
+    /// fn hurry(stream: &TcpStream) -> std::io::Result<()> {
+    ///     stream.set_nodelay(true)?;
+    ///     assert!(stream.nodelay()?);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn nodelay(&self) -> io::Result<bool> {
+        self.socket.nodelay()
+    }
+
+    /// Decides whether small writes are sent at once.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// See [`nodelay`](Self::nodelay) for an example.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.socket.set_nodelay(nodelay)
+    }
+
+    /// The time to live of packets.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// ```
+    /// # use heist_async::net::TcpStream;
+    /// fn stay_near(stream: &TcpStream) -> std::io::Result<()> {
+    ///     stream.set_ttl(1)?;
+    ///     assert_eq!(stream.ttl()?, 1);
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.socket.ttl()
+    }
+
+    /// Sets what [`ttl`](Self::ttl) returns.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// See [`ttl`](Self::ttl) for an example.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.socket.set_ttl(ttl)
+    }
+
+    /// Takes over a socket of the standard library, which from then on does not block.
+    ///
+    /// # Errors
+    /// If the system does not allow that, or the reactor cannot be opened.
+    ///
+    /// ```
+    /// let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    /// let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    /// let stream = heist_async::net::TcpStream::from_std(stream).unwrap();
+    /// let stream: std::net::TcpStream = stream.into_std();
+    /// ```
+    pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Self::from_mio(mio::net::TcpStream::from_std(stream))
+    }
+
+    /// The socket, as one of the standard library that does not block.
+    ///
+    /// See [`from_std`](Self::from_std) for an example.
+    pub fn into_std(self) -> std::net::TcpStream {
+        self.socket.into_inner().into()
+    }
+}

@@ -1,0 +1,71 @@
+//! `spawn_blocking`.
+
+use super::handoff::handoff;
+use super::threads;
+use crate::task::{self, JoinHandle};
+use heist_pool::job::{HeapJob, halt_unwinding};
+use heist_pool::worker::Local;
+use heist_pool::{global, pool::Pool};
+use heist_sync::StdArc as Arc;
+
+/// Runs a closure that blocks (files, name resolution, foreign libraries) on a thread kept for that, and gives a handle to
+/// await.
+///
+/// For a blocking call in the middle of other work there is `heist::blocking`, which needs no hop; for work that computes,
+/// [`compute`](super::compute).
+///
+/// Aborting the handle before the closure has begun drops it; once it runs it runs to its end.
+///
+/// ```
+/// let bytes = heist_async::block_on(async {
+///     heist_async::task::spawn_blocking(|| std::fs::read("Cargo.toml")).await
+/// });
+/// assert!(!bytes.unwrap().unwrap().is_empty());
+/// ```
+///
+/// # Panics
+/// A panic of the closure is the handle's result.
+#[track_caller]
+pub fn spawn_blocking<F, R>(f: F) -> JoinHandle<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let (sender, receiver) = handoff();
+    let pool = global::current();
+    let keeper = Arc::clone(&pool);
+    let call = Box::new(move || {
+        if sender.is_unwanted() {
+            return drop_quietly(&keeper, f);
+        }
+        if let Some(payload) = sender.send(halt_unwinding(f)) {
+            keeper.deliver_panic(payload);
+        }
+    });
+    if let Err((call, _)) = threads::run(call) {
+        // Not one thread to be had. A worker does it, and lends its index meanwhile.
+        let job = move || match Local::current() {
+            Some(local) => local.blocking(call),
+            None => call(),
+        };
+        // SAFETY: `call` does not unwind, and borrows nothing.
+        pool.inject(unsafe { HeapJob::boxed(job, std::ptr::null()) });
+    }
+    task::spawn(receiver)
+}
+
+fn drop_quietly<F>(pool: &Pool, f: F) {
+    if let Err(payload) = halt_unwinding(|| drop(f)) {
+        pool.deliver_panic(payload);
+    }
+}
+
+/// How many threads are there for [`spawn_blocking`] now. They go after ten seconds without work.
+///
+/// ```
+/// heist_async::block_on(heist_async::task::spawn_blocking(|| ())).unwrap();
+/// assert!(heist_async::task::blocking_threads() >= 1);
+/// ```
+pub fn blocking_threads() -> usize {
+    threads::count()
+}

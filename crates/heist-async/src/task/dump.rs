@@ -1,0 +1,206 @@
+//! What all tasks are doing.
+
+use super::cell::{Head, Raw};
+use super::state::Word;
+use super::{Id, arena, clock, handle};
+use heist_pool::pool::Pool;
+use std::fmt;
+use std::panic::Location;
+use std::ptr::NonNull;
+use std::time::Duration;
+
+/// What a task is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum State {
+    /// A worker polls it.
+    Running,
+    /// It is queued.
+    Scheduled,
+    /// It waits to be woken.
+    Waiting,
+    /// It waits, and nobody has a waker of it: it can only be aborted.
+    Leaked,
+    /// It has ended, and its output has not been taken, or somebody has a waker of it.
+    Done,
+}
+
+impl State {
+    fn of(word: Word) -> Self {
+        if word.is_done() {
+            Self::Done
+        } else if word.is_running() {
+            Self::Running
+        } else if word.is_scheduled() {
+            Self::Scheduled
+        } else if word.is_leaked() {
+            Self::Leaked
+        } else {
+            Self::Waiting
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Running => "running",
+            Self::Scheduled => "scheduled",
+            Self::Waiting => "waiting",
+            Self::Leaked => "leaked",
+            Self::Done => "done",
+        })
+    }
+}
+
+/// One task, as it was a moment ago.
+///
+/// ```
+/// let handle = heist_async::task::spawn(std::future::pending::<()>());
+/// let all = heist_async::task::dump();
+/// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
+/// assert_eq!(info.site().file(), file!());
+/// println!("{info}");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Info {
+    id: Id,
+    name: Option<String>,
+    site: &'static Location<'static>,
+    state: State,
+    since: Duration,
+    wakers: u32,
+}
+
+impl Info {
+    /// Its id.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// The name that it was spawned with.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Where it was spawned.
+    pub fn site(&self) -> &'static Location<'static> {
+        self.site
+    }
+
+    /// What it is doing.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// For how long, to a few milliseconds. Of a task that waits or is done: since its last poll began.
+    pub fn since(&self) -> Duration {
+        self.since
+    }
+
+    /// How many wakers of it exist.
+    pub fn wakers(&self) -> u32 {
+        self.wakers
+    }
+}
+
+impl fmt::Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, state, since, wakers, site, .. } = self;
+        write!(f, "task {id} {state} for {since:?}, {wakers} wakers, spawned at {site}")?;
+        match &self.name {
+            Some(name) => write!(f, " ({name})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A task that somebody looks at.
+struct Pin {
+    task: Raw,
+    word: Word,
+}
+
+impl Pin {
+    fn new(cell: NonNull<Head>) -> Option<Self> {
+        // SAFETY: the word of a cell may be read at any time (R6), and nothing else is, until it is pinned.
+        let word = unsafe { &(*cell.as_ptr()).state }.pin()?;
+        Some(Self { task: Raw::new(cell), word })
+    }
+
+    fn info(&self, now_ms: u32) -> Info {
+        Info {
+            id: self.task.id(),
+            name: self.task.name().map(str::to_owned),
+            site: self.task.site(),
+            state: State::of(self.word),
+            // A stamp that was taken after `now_ms` is not 49 days old.
+            since: Duration::from_millis((now_ms.wrapping_sub(self.task.since_ms()) as i32).max(0) as u64),
+            wakers: self.word.wakers(),
+        }
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        handle::release(self.task);
+    }
+}
+
+fn collect(mut wanted: impl FnMut(&Pin) -> bool) -> Vec<Info> {
+    let now_ms = clock::now_ms();
+    let mut all = Vec::new();
+    arena::for_each(|cell| {
+        if let Some(pin) = Pin::new(cell)
+            && wanted(&pin)
+        {
+            all.push(pin.info(now_ms));
+        }
+    });
+    all
+}
+
+/// Every task of every pool that exists, each as it was at some moment during the call.
+///
+/// It takes time in proportion to the largest number of tasks that ever existed at once, and stops nobody.
+///
+/// ```
+/// let handle = heist_async::task::spawn(std::future::pending::<()>());
+/// for task in heist_async::task::dump() {
+///     println!("{task}");
+/// }
+/// # drop(handle);
+/// ```
+pub fn dump() -> Vec<Info> {
+    collect(|_| true)
+}
+
+/// As [`dump`], only tasks of `pool` that have not ended.
+#[doc(hidden)]
+pub fn dump_of(pool: &Pool) -> Vec<Info> {
+    collect(|pin| pin.task.home().is_in(pool) && !pin.word.is_done())
+}
+
+/// Every task that waits though nobody has a waker of it. Its handle can still abort it.
+///
+/// ```
+/// let handle = heist_async::task::spawn(std::future::pending::<()>());
+/// while !heist_async::task::leaked().iter().any(|task| task.id() == handle.id()) {
+///     std::thread::yield_now();
+/// }
+/// ```
+pub fn leaked() -> Vec<Info> {
+    collect(|pin| pin.word.is_leaked())
+}
+
+/// Aborts every task of `pool`, for the end of the pool. A task that is spawned meanwhile may be missed.
+#[doc(hidden)]
+pub fn abort_all_of(pool: &Pool) {
+    arena::for_each(|cell| {
+        if let Some(pin) = Pin::new(cell)
+            && pin.task.home().is_in(pool)
+        {
+            handle::abort(pin.task);
+        }
+    });
+}

@@ -1,0 +1,129 @@
+//! The pool that a task runs in, as one word of its cell.
+
+use heist_pool::job::Payload;
+use heist_pool::pool::Pool;
+use heist_pool::task::{Place, TaskRef};
+use heist_pool::{global, worker::Local};
+use heist_sync::StdArc as Arc;
+use std::ptr;
+
+/// A pool's address. Of the global pool, which is never freed, it is just that; of any other it is tagged and owns one of the
+/// pool's counts, which whoever has the `Home` passes on or gives back with [`release`](Self::release).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Home(*const ());
+
+// SAFETY: a `Pool` is `Sync`, and the address is never changed.
+unsafe impl Send for Home {}
+// SAFETY: as above.
+unsafe impl Sync for Home {}
+
+const COUNTED: usize = 1;
+
+impl Home {
+    /// No pool: outside of all polls.
+    pub(crate) const NONE: Self = Self(ptr::null());
+
+    /// A home in `pool`, with a count of its own if it needs one.
+    #[inline]
+    pub(crate) fn of(pool: &Arc<Pool>) -> Self {
+        if global::is(pool) {
+            Self(Arc::as_ptr(pool).cast())
+        } else {
+            Self(Arc::into_raw(Arc::clone(pool)).cast::<()>().map_addr(|a| a | COUNTED))
+        }
+    }
+
+    /// The home of what the calling thread spawns, by the pool it belongs to.
+    #[inline]
+    pub(crate) fn of_thread() -> Self {
+        match Local::current() {
+            Some(local) => Self::of(local.pool()),
+            None => Self::of(global::pool()),
+        }
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self.0.is_null()
+    }
+
+    fn is_counted(self) -> bool {
+        self.0.addr() & COUNTED != 0
+    }
+
+    #[cfg_attr(heist_shuttle, allow(dead_code))]
+    pub(crate) fn is_in(self, pool: &Pool) -> bool {
+        self.pool_ptr() == ptr::from_ref(pool)
+    }
+
+    fn pool_ptr(self) -> *const Pool {
+        self.0.map_addr(|a| a & !COUNTED).cast()
+    }
+
+    /// One more.
+    #[inline]
+    pub(crate) fn duplicate(self) -> Self {
+        if self.is_counted() {
+            // SAFETY: from `Arc::into_raw` in `of`, and our own count keeps it.
+            unsafe { Arc::increment_strong_count(self.pool_ptr()) };
+        }
+        self
+    }
+
+    /// Gives the count back.
+    ///
+    /// # Safety
+    /// Once for each `of` and `duplicate`; the home is not used afterwards.
+    #[inline]
+    pub(crate) unsafe fn release(self) {
+        if self.is_counted() {
+            // SAFETY: as the caller says.
+            unsafe { Arc::decrement_strong_count(self.pool_ptr()) };
+        }
+    }
+
+    /// Keeps the pool for as long as the result lives: the task that this home was read from may be gone as soon as it is
+    /// queued, while its pool is still busy with queueing it.
+    #[inline]
+    pub(crate) fn keep(self) -> Keep {
+        Keep(self.duplicate())
+    }
+
+    /// Queues a task.
+    ///
+    /// # Safety
+    /// The pool outlives the call.
+    #[inline]
+    pub(crate) unsafe fn schedule(self, task: TaskRef, place: Place) {
+        // SAFETY: as the caller says.
+        unsafe { &*self.pool_ptr() }.schedule(task, place);
+    }
+
+    /// Hands over a panic that nobody else can get.
+    ///
+    /// # Safety
+    /// The pool outlives the call.
+    #[cold]
+    pub(crate) unsafe fn deliver_panic(self, payload: Payload) {
+        // SAFETY: as the caller says.
+        unsafe { &*self.pool_ptr() }.deliver_panic(payload);
+    }
+}
+
+/// See [`Home::keep`].
+pub(crate) struct Keep(Home);
+
+impl Keep {
+    #[inline]
+    pub(crate) fn schedule(&self, task: TaskRef, place: Place) {
+        // SAFETY: kept.
+        unsafe { self.0.schedule(task, place) };
+    }
+}
+
+impl Drop for Keep {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: duplicated in `keep`, and nobody uses it from here on.
+        unsafe { self.0.release() };
+    }
+}

@@ -1,0 +1,295 @@
+//! A set of tasks that are awaited in the order in which they end.
+
+use super::cell::Tail;
+use super::handle::{AbortHandle, JoinHandle};
+use super::home::Home;
+use super::{JoinError, spawn, turn};
+use crate::budget;
+use heist_pool::job::{Payload, halt_unwinding};
+use heist_pool::pool::Pool;
+use heist_sync::{Mutex, StdArc as Arc, lock};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::Location;
+use std::task::{Context, Poll, Waker, ready};
+
+/// Tasks with the same kind of output, awaited as they end. Dropped, it aborts those that have not ended.
+///
+/// ```
+/// use heist_async::task::JoinSet;
+///
+/// let sum = heist_async::block_on(async {
+///     let mut set = JoinSet::new();
+///     for i in 0..10 {
+///         set.spawn(async move { i });
+///     }
+///     let mut sum = 0;
+///     while let Some(result) = set.join_next().await {
+///         sum += result.unwrap();
+///     }
+///     sum
+/// });
+/// assert_eq!(sum, 45);
+/// ```
+pub struct JoinSet<T> {
+    /// By seat; `None` if the seat is free.
+    handles: Vec<Option<JoinHandle<T>>>,
+    free: Vec<u32>,
+    ended: Arc<Ended>,
+}
+
+/// The seats of tasks that have ended and were not asked for yet.
+struct Ended(Mutex<Ends>);
+
+struct Ends {
+    seats: VecDeque<u32>,
+    waiter: Option<Waker>,
+}
+
+struct Member {
+    ended: Arc<Ended>,
+    seat: u32,
+}
+
+impl Tail for Member {
+    const TELLS: bool = true;
+
+    fn done(&self, home: Home, orphan: Option<Payload>) {
+        let mut ends = lock(&self.ended.0);
+        ends.seats.push_back(self.seat);
+        let waiter = ends.waiter.take();
+        drop(ends);
+        let told = halt_unwinding(|| {
+            if let Some(waiter) = waiter {
+                waiter.wake();
+            }
+        });
+        for payload in orphan.into_iter().chain(told.err()) {
+            // SAFETY: it is there for as long as this call.
+            unsafe { home.deliver_panic(payload) };
+        }
+    }
+}
+
+impl Ended {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Ends { seats: VecDeque::new(), waiter: None })))
+    }
+}
+
+impl<T> JoinSet<T> {
+    /// An empty set.
+    ///
+    /// ```
+    /// let set = heist_async::task::JoinSet::<()>::new();
+    /// assert!(set.is_empty());
+    /// ```
+    pub fn new() -> Self {
+        Self { handles: Vec::new(), free: Vec::new(), ended: Ended::new() }
+    }
+
+    /// How many tasks are in the set, with those that have ended and were not asked for.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::new();
+    /// set.spawn(async {});
+    /// assert_eq!(set.len(), 1);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.handles.len() - self.free.len()
+    }
+
+    /// Whether it has no task.
+    ///
+    /// ```
+    /// assert!(heist_async::task::JoinSet::<()>::new().is_empty());
+    /// ```
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Aborts every task. They stay in the set, to be awaited.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::new();
+    /// set.spawn(std::future::pending::<()>());
+    /// set.abort_all();
+    /// let result = heist_async::block_on(set.join_next()).unwrap();
+    /// assert!(result.unwrap_err().is_cancelled());
+    /// ```
+    pub fn abort_all(&mut self) {
+        self.handles.iter().flatten().for_each(JoinHandle::abort);
+    }
+
+    /// Takes every task out of the set and lets it run on its own.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::new();
+    /// set.spawn(async {});
+    /// set.detach_all();
+    /// assert!(set.is_empty());
+    /// ```
+    pub fn detach_all(&mut self) {
+        // Those who leave may still tell their seats; nobody will look there.
+        self.ended = Ended::new();
+        self.free.clear();
+        self.handles.clear();
+    }
+
+    /// Aborts every task and waits until all have ended. Panics are dropped.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::new();
+    /// set.spawn(std::future::pending::<()>());
+    /// heist_async::block_on(set.shutdown());
+    /// assert!(set.is_empty());
+    /// ```
+    pub async fn shutdown(&mut self) {
+        self.abort_all();
+        while self.join_next().await.is_some() {}
+    }
+
+    /// Waits for the next task to end. `None` if the set is empty.
+    ///
+    /// Dropped before it is ready, it takes nothing out of the set.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::new();
+    /// set.spawn(async { 1 });
+    /// assert_eq!(heist_async::block_on(set.join_next()).unwrap().unwrap(), 1);
+    /// assert!(heist_async::block_on(set.join_next()).is_none());
+    /// ```
+    pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
+        poll_fn(|cx| self.poll_join_next(cx)).await
+    }
+
+    /// As [`join_next`](Self::join_next), if a task has ended already.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::<()>::new();
+    /// assert!(set.try_join_next().is_none());
+    /// ```
+    pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        let seat = lock(&self.ended.0).seats.pop_front()?;
+        Some(self.take(seat))
+    }
+
+    /// As [`join_next`](Self::join_next), one poll of it.
+    ///
+    /// ```
+    /// use std::task::{Context, Poll, Waker};
+    ///
+    /// let mut set = heist_async::task::JoinSet::<()>::new();
+    /// assert!(matches!(set.poll_join_next(&mut Context::from_waker(Waker::noop())), Poll::Ready(None)));
+    /// ```
+    pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        if self.is_empty() {
+            return Poll::Ready(None);
+        }
+        ready!(budget::poll_proceed(cx));
+        let mut ends = lock(&self.ended.0);
+        if let Some(seat) = ends.seats.pop_front() {
+            drop(ends);
+            return Poll::Ready(Some(self.take(seat)));
+        }
+        if !ends.waiter.as_ref().is_some_and(|waiter| waiter.will_wake(cx.waker())) {
+            // Foreign code does not run under our lock. LIVENESS: who ends meanwhile finds the old waiter or none, so we look
+            // again after the new one is in place.
+            drop(ends);
+            let waiter = cx.waker().clone();
+            let mut ends = lock(&self.ended.0);
+            let old = ends.waiter.replace(waiter);
+            let seat = ends.seats.pop_front();
+            drop(ends);
+            drop(old);
+            if let Some(seat) = seat {
+                return Poll::Ready(Some(self.take(seat)));
+            }
+        }
+        Poll::Pending
+    }
+
+    /// The result of a task that has told its seat.
+    fn take(&mut self, seat: u32) -> Result<T, JoinError> {
+        let mut handle = self.handles[seat as usize].take().expect("a seat is told once");
+        self.free.push(seat);
+        handle.try_take().expect("a task tells after it is done")
+    }
+
+    fn add<F>(&mut self, future: F, home: Home, site: &'static Location<'static>) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let seat = self.free.pop().unwrap_or_else(|| {
+            self.handles.push(None);
+            u32::try_from(self.handles.len() - 1).expect("fewer tasks than places for them")
+        });
+        let member = Member { ended: Arc::clone(&self.ended), seat };
+        let handle = spawn::with_tail(future, member, home, site);
+        let abort = handle.abort_handle();
+        self.handles[seat as usize] = Some(handle);
+        abort
+    }
+
+    /// As [`spawn`](Self::spawn), on behalf of somebody at `site`.
+    pub(crate) fn spawn_at<F>(&mut self, future: F, site: &'static Location<'static>) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.add(future, turn::home(), site)
+    }
+
+    /// Spawns a task into the set, as [`spawn`](super::spawn()) does.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::new();
+    /// let abort = set.spawn(std::future::pending::<()>());
+    /// abort.abort();
+    /// assert!(heist_async::block_on(set.join_next()).unwrap().is_err());
+    /// ```
+    #[track_caller]
+    pub fn spawn<F>(&mut self, future: F) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.add(future, turn::home(), Location::caller())
+    }
+
+    /// Spawns a task into the set, as [`spawn_in`](super::spawn_in()) does.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::new();
+    /// set.spawn_in(heist_pool::global::pool(), async { 1 });
+    /// assert_eq!(heist_async::block_on(set.join_next()).unwrap().unwrap(), 1);
+    /// ```
+    #[track_caller]
+    pub fn spawn_in<F>(&mut self, pool: &Arc<Pool>, future: F) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.add(future, Home::of(pool), Location::caller())
+    }
+}
+
+impl<T> Default for JoinSet<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Drop for JoinSet<T> {
+    fn drop(&mut self) {
+        self.abort_all();
+    }
+}
+
+impl<T> fmt::Debug for JoinSet<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinSet").field("len", &self.len()).finish()
+    }
+}

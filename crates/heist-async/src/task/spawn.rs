@@ -1,0 +1,74 @@
+//! Starting tasks.
+
+use super::cell::{Tail, Task};
+use super::handle::JoinHandle;
+use super::home::Home;
+use super::state::Word;
+use super::turn;
+use heist_pool::pool::Pool;
+use heist_pool::task::Place;
+use heist_sync::StdArc as Arc;
+use std::future::Future;
+use std::panic::Location;
+
+/// Runs a future as a task, in the pool of the calling task or thread, or else in the global one, which starts by itself.
+///
+/// The task runs whether or not the handle is awaited.
+///
+/// ```
+/// let answer = heist_async::block_on(async {
+///     let a = heist_async::task::spawn(async { 40 });
+///     let b = heist_async::task::spawn(async { 2 });
+///     a.await.unwrap() + b.await.unwrap()
+/// });
+/// assert_eq!(answer, 42);
+/// ```
+#[track_caller]
+#[inline]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    with_tail(future, (), turn::home(), Location::caller())
+}
+
+/// As [`spawn`], in `pool`.
+///
+/// ```
+/// use heist_async::task;
+///
+/// let pool = heist_pool::global::pool();
+/// let handle = task::spawn_in(pool, async { 42 });
+/// assert_eq!(heist_async::block_on(handle).unwrap(), 42);
+/// ```
+#[track_caller]
+#[inline]
+pub fn spawn_in<F>(pool: &Arc<Pool>, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    with_tail(future, (), Home::of(pool), Location::caller())
+}
+
+/// `home` comes with a count of its own, which becomes the task's; the caller keeps the pool for the length of the call.
+#[inline]
+pub(super) fn with_tail<F, X>(
+    future: F,
+    tail: X,
+    home: Home,
+    site: &'static Location<'static>,
+) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+    X: Tail + Send + 'static,
+{
+    let task = Task::make(future, tail, home, site, Word::spawned(true, 0));
+    // SAFETY: this is the handle that the word counts.
+    let handle = unsafe { JoinHandle::new(task) };
+    // SAFETY: a new task's `TaskRef` is ours; the caller keeps the pool.
+    unsafe { task.schedule(Place::Next) };
+    handle
+}

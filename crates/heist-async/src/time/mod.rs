@@ -1,0 +1,50 @@
+//! Timers: [`sleep`], [`timeout`] and [`interval`], with a resolution of some 16 us.
+//!
+//! They work in any future, on any thread: the timer belongs to the pool of the thread that first polls it, or else to the
+//! global pool. A timer never fires early. Setting, cancelling and resetting one takes a lock that few threads share.
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//!
+//! let begin = Instant::now();
+//! heist_async::block_on(heist_async::time::sleep(Duration::from_millis(2)));
+//! assert!(begin.elapsed() >= Duration::from_millis(2));
+//! ```
+
+#![cfg_attr(heist_loom, allow(dead_code, unused_imports))]
+
+// loom's models are about shards and turns; there is no pool to sleep on.
+#[cfg(not(heist_loom))]
+mod interval;
+mod shard;
+#[cfg(not(heist_loom))]
+mod sleep;
+mod tick;
+#[cfg(not(heist_loom))]
+mod timeout;
+mod timers;
+mod wheel;
+
+#[cfg(not(heist_loom))]
+pub use self::{
+    interval::{Interval, MissedTickBehavior, interval, interval_at},
+    sleep::{Sleep, sleep, sleep_until},
+    timeout::{Elapsed, Timeout, timeout, timeout_at},
+};
+
+pub(crate) use self::shard::{Set, Shard};
+pub(crate) use self::tick::Clock;
+pub(crate) use self::timers::Timers;
+
+#[cfg(not(heist_loom))]
+use std::time::{Duration, Instant};
+
+/// A deadline that nobody lives to see, for durations that would overflow.
+#[cfg(not(heist_loom))]
+const FAR: Duration = Duration::from_secs(30 * 365 * 86400);
+
+/// `from + duration`, or else the far future.
+#[cfg(not(heist_loom))]
+fn after(from: Instant, duration: Duration) -> Instant {
+    from.checked_add(duration).unwrap_or_else(|| from + FAR)
+}

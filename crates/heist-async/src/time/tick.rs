@@ -1,0 +1,82 @@
+//! The wheel's time: ticks of about 16 us since the driver was made.
+
+use super::wheel;
+use std::time::{Duration, Instant};
+
+/// log2 of a tick's nanoseconds. A timer is late by less than one tick, plus what the system adds.
+const TICK_NS_LOG2: u32 = 14;
+
+/// Turns instants into ticks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    epoch: Instant,
+}
+
+impl Clock {
+    /// A clock that begins now.
+    pub fn new() -> Self {
+        Self { epoch: Instant::now() }
+    }
+
+    /// The last tick that has been reached.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.nanos(Instant::now()) >> TICK_NS_LOG2
+    }
+
+    /// The first tick at which `deadline` has passed: rounded up, so that no timer is early.
+    #[inline]
+    pub fn due(&self, deadline: Instant) -> u64 {
+        // Everything beyond what the wheel can tell apart is a few centuries away.
+        (self.nanos(deadline).div_ceil(1 << TICK_NS_LOG2)).min(wheel::LAST)
+    }
+
+    /// How long it is until `tick` from now on.
+    pub fn until(&self, tick: u64) -> Duration {
+        let at = Duration::from_nanos(tick.saturating_mul(1 << TICK_NS_LOG2));
+        at.saturating_sub(self.epoch.elapsed())
+    }
+
+    #[inline]
+    fn nanos(&self, at: Instant) -> u64 {
+        let since = at.saturating_duration_since(self.epoch);
+        since.as_secs().saturating_mul(1_000_000_000).saturating_add(since.subsec_nanos().into())
+    }
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_rounded_up_and_now_down() {
+        let clock = Clock::new();
+        let tick = Duration::from_nanos(1 << TICK_NS_LOG2);
+        for (after, due) in [(Duration::ZERO, 0), (Duration::from_nanos(1), 1), (tick, 1), (tick * 3, 3)] {
+            assert_eq!(clock.due(clock.epoch + after), due, "{after:?}");
+        }
+        assert_eq!(clock.due(clock.epoch + tick + Duration::from_nanos(1)), 2);
+        // Instants before the epoch are due at once.
+        assert_eq!(clock.due(clock.epoch - tick), 0);
+        let soon = clock.due(Instant::now());
+        assert!(clock.now() <= soon);
+        assert_eq!(clock.until(0), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_far_future_fits() {
+        let clock = Clock::new();
+        let century = Duration::from_secs(100 * 366 * 86400);
+        let far = clock.due(clock.epoch + century);
+        assert!(far < wheel::LAST);
+        let mut farther = clock.epoch;
+        while let Some(next) = farther.checked_add(century * 1000) {
+            farther = next;
+            if clock.due(farther) == u64::MAX >> TICK_NS_LOG2 {
+                break;
+            }
+        }
+        assert!(clock.due(farther) <= wheel::LAST);
+        assert!(clock.until(wheel::LAST) > century);
+    }
+}

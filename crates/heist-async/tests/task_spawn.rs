@@ -1,0 +1,399 @@
+//! Tasks from the outside: spawning, waiting, waking, names, sets.
+
+use heist_async::task::{self, JoinSet, State};
+use heist_async::{block_on, block_on_in};
+use heist_pool::build::OwnThreads;
+use heist_pool::pool::{Config, Pool};
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+fn own_pool(threads: usize) -> Arc<Pool> {
+    Config::default().build(threads, false, &mut OwnThreads).expect("threads can be started")
+}
+
+/// A future that waits for its waker to be used, and who uses it.
+#[derive(Clone, Default)]
+struct Bell(Arc<Mutex<(bool, Option<Waker>)>>);
+
+impl Bell {
+    fn ring(&self) {
+        let mut bell = self.0.lock().unwrap();
+        bell.0 = true;
+        let waker = bell.1.take();
+        drop(bell);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.0.lock().unwrap().1.is_some()
+    }
+
+    async fn heard(&self) {
+        poll_fn(|cx| {
+            let mut bell = self.0.lock().unwrap();
+            if bell.0 {
+                return Poll::Ready(());
+            }
+            bell.1 = Some(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+#[test]
+fn a_million_spawned_by_one_and_joined() {
+    const N: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
+    let sum = block_on(task::spawn(async {
+        let handles: Vec<_> = (0..N).map(|i| task::spawn(async move { i })).collect();
+        let mut sum = 0;
+        for handle in handles {
+            sum += handle.await.unwrap();
+        }
+        sum
+    }))
+    .unwrap();
+    assert_eq!(sum, N * (N - 1) / 2);
+}
+
+#[test]
+fn a_wake_from_outside_is_not_lost() {
+    for _ in 0..5_000 {
+        let bell = Bell::default();
+        let handle = task::spawn({
+            let bell = bell.clone();
+            async move { bell.heard().await }
+        });
+        bell.ring();
+        block_on(handle).unwrap();
+    }
+}
+
+#[test]
+fn block_on_inside_of_a_task_and_a_job() {
+    let pool = own_pool(1);
+    let inner = pool.clone();
+    let handle = task::spawn_in(&pool, async move {
+        // The only worker is here; it lends its index.
+        block_on(task::spawn_in(&inner, async { 7 })).unwrap()
+    });
+    assert_eq!(block_on(handle).unwrap(), 7);
+    let inner = pool.clone();
+    assert_eq!(pool.install(move || block_on(task::spawn_in(&inner, async { 8 })).unwrap()), 8);
+    pool.close();
+}
+
+#[test]
+fn block_on_in_says_where_spawns_go() {
+    let pool = own_pool(1);
+    let is_there = |pool: &Arc<Pool>| {
+        let pool = pool.clone();
+        move || heist_pool::worker::Local::current().is_some_and(|local| Arc::ptr_eq(local.pool(), &pool))
+    };
+    let (outer, inner) = (is_there(&pool), is_there(&pool));
+    let both = block_on_in(&pool, async {
+        assert!(!is_there(&pool)(), "the future itself stays here");
+        let spawned = task::spawn(async move { (outer(), task::spawn(async move { inner() }).await.unwrap()) });
+        spawned.await.unwrap()
+    });
+    assert_eq!(both, (true, true));
+    // It is over.
+    let after = is_there(&pool);
+    assert!(!block_on(task::spawn(async move { after() })).unwrap());
+    pool.close();
+}
+
+#[test]
+fn ids_names_and_sites_are_shown() {
+    let bell = Bell::default();
+    let site = line!() + 1;
+    let handle = task::Builder::new().name("waits").spawn({
+        let bell = bell.clone();
+        async move {
+            bell.heard().await;
+            task::id()
+        }
+    });
+    while !bell.is_awaited() {
+        std::thread::yield_now();
+    }
+    let info = loop {
+        let all = task::dump();
+        let info = all.iter().find(|info| info.id() == handle.id()).expect("it exists").clone();
+        if info.state() == State::Waiting {
+            break info;
+        }
+    };
+    assert_eq!((info.name(), info.wakers()), (Some("waits"), 1));
+    assert_eq!((info.site().file(), info.site().line()), (file!(), site));
+    assert!(info.to_string().contains("waiting"), "{info}");
+    let id = handle.id();
+    bell.ring();
+    assert_eq!(block_on(handle).unwrap(), id);
+    assert!(!task::dump().iter().any(|info| info.id() == id));
+    assert_eq!(task::try_id(), None);
+}
+
+#[test]
+fn a_task_that_nobody_can_wake_is_shown_as_leaked_and_can_be_aborted() {
+    let handle = task::spawn(pending::<()>());
+    while !task::leaked().iter().any(|info| info.id() == handle.id()) {
+        std::thread::yield_now();
+    }
+    handle.abort();
+    assert!(block_on(handle).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_detached_task_that_nobody_can_wake_is_dropped() {
+    struct Tell(std::sync::mpsc::Sender<Option<String>>);
+    impl Drop for Tell {
+        fn drop(&mut self) {
+            let _ = self.0.send(std::thread::current().name().map(str::to_owned));
+        }
+    }
+    let (tx, rx) = std::sync::mpsc::channel();
+    let me = std::thread::current().name().map(str::to_owned);
+    // Its handle goes first, then its last waker.
+    let bell = Bell::default();
+    let tell = Tell(tx.clone());
+    drop(task::spawn({
+        let bell = Bell(bell.0.clone());
+        async move {
+            let _tell = tell;
+            bell.heard().await;
+        }
+    }));
+    while !bell.is_awaited() {
+        std::thread::yield_now();
+    }
+    let waker = bell.0.lock().unwrap().1.take();
+    drop(waker);
+    assert_ne!(rx.recv().unwrap(), me, "dropped inside of the waker's drop");
+    // Its last waker goes first, then its handle.
+    let tell = Tell(tx);
+    let handle = task::spawn(async move {
+        let _tell = tell;
+        pending::<()>().await;
+    });
+    while !task::leaked().iter().any(|info| info.id() == handle.id()) {
+        std::thread::yield_now();
+    }
+    drop(handle);
+    assert_ne!(rx.recv().unwrap(), me, "dropped inside of the handle's drop");
+}
+
+#[test]
+fn yielding_lets_the_others_run() {
+    let pool = own_pool(1);
+    let handle = task::spawn_in(&pool, async {
+        let turns = Arc::new(AtomicUsize::new(0));
+        let other = task::spawn({
+            let turns = turns.clone();
+            async move {
+                for i in 1..=100 {
+                    turns.store(i, Ordering::Relaxed);
+                    task::yield_now().await;
+                }
+            }
+        });
+        // One worker: each turn of the other comes between two of ours.
+        while turns.load(Ordering::Relaxed) < 100 {
+            task::yield_now().await;
+        }
+        other.await.unwrap();
+    });
+    block_on(handle).unwrap();
+    pool.close();
+}
+
+#[test]
+fn a_task_that_is_always_ready_gives_way() {
+    let pool = own_pool(1);
+    let stop = Arc::new(AtomicUsize::new(0));
+    let greedy = task::spawn_in(&pool, {
+        let stop = stop.clone();
+        async move {
+            let mut set = JoinSet::new();
+            while stop.load(Ordering::Relaxed) == 0 {
+                set.spawn(async {});
+                set.join_next().await.unwrap().unwrap();
+            }
+        }
+    });
+    let modest = task::spawn_in(&pool, {
+        let stop = stop.clone();
+        async move { stop.store(1, Ordering::Relaxed) }
+    });
+    block_on(modest).unwrap();
+    block_on(greedy).unwrap();
+    pool.close();
+}
+
+#[test]
+fn a_set_gives_results_as_they_come() {
+    block_on(async {
+        let mut set = JoinSet::new();
+        let bells: Vec<_> = (0..50).map(|_| Bell::default()).collect();
+        for (i, bell) in bells.iter().cloned().enumerate() {
+            set.spawn(async move {
+                bell.heard().await;
+                i
+            });
+        }
+        assert!(set.try_join_next().is_none());
+        for (i, bell) in bells.iter().enumerate().rev() {
+            bell.ring();
+            assert_eq!(set.join_next().await.unwrap().unwrap(), i);
+        }
+        assert!(set.join_next().await.is_none());
+        for i in 0..10 {
+            set.spawn(async move { i });
+        }
+        set.spawn(async { panic!("one of the set") });
+        let mut panics = 0;
+        while let Some(result) = set.join_next().await {
+            panics += usize::from(result.is_err_and(|e| e.is_panic()));
+        }
+        assert_eq!(panics, 1);
+    });
+}
+
+#[test]
+fn a_dropped_set_aborts_and_a_detached_one_does_not() {
+    let alive = Arc::new(());
+    let mut set = JoinSet::new();
+    for _ in 0..10 {
+        let alive = alive.clone();
+        set.spawn(async move {
+            let _alive = alive;
+            Bell::default().heard().await;
+        });
+    }
+    drop(set);
+    while Arc::strong_count(&alive) > 1 {
+        std::thread::yield_now();
+    }
+    let mut set = JoinSet::new();
+    let (bell, done) = (Bell::default(), Bell::default());
+    set.spawn({
+        let (bell, done) = (bell.clone(), done.clone());
+        async move {
+            bell.heard().await;
+            done.ring();
+        }
+    });
+    set.detach_all();
+    drop(set);
+    bell.ring();
+    block_on(done.heard());
+}
+
+#[test]
+fn a_large_future_and_a_large_output() {
+    #[repr(align(64))]
+    struct Aligned([u8; 64]);
+    let big = [7_u8; 10_000];
+    let handle = task::spawn(async move {
+        let aligned = Aligned([3; 64]);
+        task::yield_now().await;
+        assert_eq!((&raw const aligned).addr() % 64, 0);
+        (big, aligned)
+    });
+    let (big, aligned) = block_on(handle).unwrap();
+    assert!(big.iter().all(|&b| b == 7) && aligned.0.iter().all(|&b| b == 3));
+}
+
+#[test]
+fn scoped_tasks_tell_when_they_are_gone() {
+    struct Scope {
+        left: AtomicUsize,
+        panics: AtomicUsize,
+        main: std::thread::Thread,
+    }
+    unsafe fn done(data: *const (), payload: Option<heist_pool::job::Payload>) {
+        // SAFETY: the scope waits for `left` to be 0, and the thread's handle is cloned before.
+        let scope = unsafe { &*data.cast::<Scope>() };
+        scope.panics.fetch_add(usize::from(payload.is_some()), Ordering::Relaxed);
+        let main = scope.main.clone();
+        scope.left.fetch_sub(1, Ordering::Release);
+        main.unpark();
+    }
+    for _ in 0..1_000 {
+        let scope =
+            Scope { left: AtomicUsize::new(4), panics: AtomicUsize::new(0), main: std::thread::current() };
+        let data = (&raw const scope).cast::<()>();
+        let text = String::from("borrowed");
+        let pool = heist_pool::global::pool();
+        let read = async { assert_eq!(text.len(), 8) };
+        let panics = async { std::panic::resume_unwind(Box::new(text.len())) };
+        let waits = async {
+            let _text = &text;
+            Bell::default().heard().await;
+        };
+        // SAFETY: we wait for them below.
+        unsafe {
+            drop(task::spawn_scoped_raw(pool, read, done, data));
+            drop(task::spawn_scoped_raw(pool, panics, done, data));
+            task::spawn_scoped_raw(pool, waits, done, data).abort();
+            // Nobody can wake it, so it is cancelled by itself.
+            drop(task::spawn_scoped_raw(pool, pending::<()>(), done, data));
+        }
+        while scope.left.load(Ordering::Acquire) > 0 {
+            std::thread::park();
+        }
+        assert_eq!(scope.panics.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[test]
+fn wakers_of_one_task_are_the_same() {
+    let handle = task::spawn(poll_fn(|cx| {
+        let clone = cx.waker().clone();
+        assert!(clone.will_wake(cx.waker()) && clone.clone().will_wake(&clone));
+        Poll::Ready(())
+    }));
+    block_on(handle).unwrap();
+}
+
+#[test]
+fn a_handle_may_change_its_awaiter() {
+    let bell = Bell::default();
+    let handle = task::spawn({
+        let bell = bell.clone();
+        async move { bell.heard().await }
+    });
+    let mut handle = pin!(handle);
+    let first = Arc::new(Flag::default());
+    let second = Arc::new(Flag::default());
+    for flag in [&first, &first, &second] {
+        let waker = Waker::from(flag.clone());
+        assert!(handle.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    bell.ring();
+    while second.0.load(Ordering::Acquire) == 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(first.0.load(Ordering::Acquire), 0);
+    assert!(handle.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    let mut count = (Arc::strong_count(&first), Arc::strong_count(&second));
+    // The waker is dropped by who wakes, who may still be at it.
+    while count != (1, 1) {
+        std::thread::yield_now();
+        count = (Arc::strong_count(&first), Arc::strong_count(&second));
+    }
+}
+
+#[derive(Default)]
+struct Flag(AtomicUsize);
+
+impl std::task::Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
