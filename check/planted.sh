@@ -35,6 +35,11 @@ idle_no_last_look            pool worker::loom::sleep_against_an_injected_job
 idle_last_searcher_is_silent pool worker::loom::two_sleepers_against_two_jobs
 idle_spawn_unfenced          pool worker::loom::sleep_against_a_spawned_job
 "
+tasks="
+ring_take_without_cas        pool tasks::loom::ring_pop_against_a_thief tasks::loom::ring_two_thieves
+attend_unfenced              pool attend::loom::a_gift_against_sleeping_in_the_driver
+attend_unannounced           pool worker::loom::sleep_against_the_first_registration
+"
 others="
 signal_late_parker           pool signal::loom::set_against_wait_and_free
 trace_no_recheck             trace ring::loom::one_slot_is_overwritten_while_it_is_read
@@ -57,6 +62,7 @@ build() {
     case $2 in
         pool) args="-p heist-pool --lib" ;;
         trace) args="-p heist-trace --lib" ;;
+        async) args="-p heist-async --lib" ;;
         *) args="-p heist-deque --test $2" ;;
     esac
     # shellcheck disable=SC2086
@@ -112,5 +118,6 @@ pair() {
 }
 pair "$deque" "$forks"
 pair "$idle" "$others"
+pair "$tasks" "$async"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

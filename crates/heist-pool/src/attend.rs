@@ -12,6 +12,10 @@ use heist_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::any::Any;
 use std::sync::OnceLock;
 
+#[cfg(all(test, heist_loom))]
+#[path = "attend_loom.rs"]
+mod loom;
+
 const EMPTY: u32 = 0;
 /// Somebody takes a turn without waiting.
 const PASSING: u32 = 1;
@@ -141,6 +145,7 @@ impl Pool {
         if self.attendance().is_unattended() {
             // A thread that is woken finds nothing to run, and sleeps in the driver. If all are busy, they look between two
             // tasks, and the monitor sees to it that they do.
+            #[cfg(not(heist_planted = "attend_unannounced"))]
             self.announce_for(For::Task);
             self.watch_tasks();
         }

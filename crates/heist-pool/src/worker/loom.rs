@@ -5,6 +5,7 @@
 
 use super::Local;
 use super::park::Slept;
+use crate::driver::{Driver, Patience};
 use crate::forks::Slot;
 use crate::job::{HeapJob, JobRef};
 use crate::pool::{Config, Pool};
@@ -340,4 +341,51 @@ fn permits(first_holds: bool) {
 #[test]
 fn lend_and_regain_between_two() {
     check(2, |first| permits(first));
+}
+
+/// A driver that makes a job of it when somebody sits down in it to wait.
+struct Sat {
+    used: heist_sync::atomic::AtomicBool,
+    turns: AtomicUsize,
+    pool: std::sync::Weak<Pool>,
+    job: Arc<Job>,
+}
+
+impl Driver for Sat {
+    fn turn(&self, patience: Patience) {
+        if patience == Patience::None {
+            return;
+        }
+        if self.turns.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.pool.upgrade().unwrap().inject(self.job.queued());
+        } else {
+            // Back in it before it has seen what it was given, as after an early interrupt.
+            thread::yield_now();
+        }
+    }
+
+    fn interrupt(&self) {}
+
+    fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+}
+
+/// Bug hunted: the first socket is registered while the last thread goes to sleep, and nobody ever sits in the driver
+/// (E9, `attend_unannounced`).
+#[test]
+fn sleep_against_the_first_registration() {
+    check(3, |_| {
+        let (pool, job) = (pool(1), Job::new());
+        let used = heist_sync::atomic::AtomicBool::new(false);
+        let driver =
+            Arc::new(Sat { used, turns: AtomicUsize::new(0), pool: Arc::downgrade(&pool), job: job.clone() });
+        let as_driver: Arc<dyn Driver> = driver.clone();
+        assert!(pool.driver_slot().set(as_driver).is_ok());
+        let sleeper = thread::spawn(sleeper(&pool, 0));
+        driver.used.store(true, Ordering::Relaxed);
+        pool.attend();
+        sleeper.join().unwrap();
+        assert_eq!(job.runs(), 1);
+    });
 }
