@@ -260,18 +260,62 @@ where
     RA: Send,
     RB: Send,
 {
+    // SAFETY: of the two, only one is ever used: the copy if the slot is popped on the fast path, else the frame's.
+    let copy = unsafe { Copied::of(&b) };
     let frame = Frame::<B, RB>::new(b);
     // SAFETY: the frame stays until the slot is popped, or stolen and done, on every path.
     unsafe { place.hot().push_at(slot, Frame::<B, RB>::CALL, frame.as_ptr()) };
     if place.hot().is_slow_push(slot) {
-        return fork_slow(place, slot, a, &frame);
+        return fork_slow(a, place, slot, &frame);
     }
-    run_both(place, slot, a, &frame)
+    run_both(place, slot, a, &frame, copy)
+}
+
+/// The second half once more, for the fast path. The frame's address has left, so the compiler reads the frame's again after the
+/// first half; the copy stays in a register, or if it is the address of something on the stack, is nowhere at all. A half
+/// that is larger than a register is not copied.
+struct Copied<B>(MaybeUninit<B>);
+
+impl<B> Copied<B> {
+    const IS_THERE: bool = size_of::<B>() <= size_of::<usize>();
+
+    /// # Safety
+    /// Only one of `half` and what [`take`](Self::take) gives may be used.
+    #[inline(always)]
+    unsafe fn of(half: &B) -> Self {
+        if !Self::IS_THERE {
+            return Self(MaybeUninit::uninit());
+        }
+        // SAFETY: valid, and by the caller.
+        Self(MaybeUninit::new(unsafe { std::ptr::read(half) }))
+    }
+
+    /// # Safety
+    /// The slot was popped unstolen, and the frame's half is not used.
+    #[inline(always)]
+    unsafe fn take<RB: Send>(self, frame: &Frame<B, RB>) -> B
+    where
+        B: Half<RB>,
+    {
+        if Self::IS_THERE {
+            // SAFETY: written in `of`.
+            unsafe { self.0.assume_init() }
+        } else {
+            // SAFETY: by the caller.
+            unsafe { frame.take() }
+        }
+    }
 }
 
 /// The job is on the stack: the first half, then the second, wherever that is.
 #[inline(always)]
-fn run_both<P, A, B, RA, RB>(place: P, slot: *mut Slot, a: A, frame: &Frame<B, RB>) -> (RA, RB)
+fn run_both<P, A, B, RA, RB>(
+    place: P,
+    slot: *mut Slot,
+    a: A,
+    frame: &Frame<B, RB>,
+    copy: Copied<B>,
+) -> (RA, RB)
 where
     P: Place,
     A: Half<RA>,
@@ -286,14 +330,14 @@ where
         return (ra, second_slow(place, slot, frame));
     }
     // SAFETY: popped.
-    let b = unsafe { frame.take() };
+    let b = unsafe { copy.take(frame) };
     (ra, b.run_here(place.hot(), slot))
 }
 
-/// Goes on where the push met its bound.
+/// Goes on where the push met its bound. The first half comes first, as in the callers' own arguments: it stays in its register.
 #[cold]
 #[inline(never)]
-fn fork_slow<P, A, B, RA, RB>(place: P, slot: *mut Slot, a: A, frame: &Frame<B, RB>) -> (RA, RB)
+fn fork_slow<P, A, B, RA, RB>(a: A, place: P, slot: *mut Slot, frame: &Frame<B, RB>) -> (RA, RB)
 where
     P: Place,
     A: Half<RA>,
@@ -301,12 +345,14 @@ where
     RA: Send,
     RB: Send,
 {
+    // SAFETY: nobody writes to the frame's half; as in `fork_body`.
+    let copy = unsafe { Copied::of(&**frame.half.get()) };
     if !push_slow(place.hot(), slot) {
         // SAFETY: not pushed.
         let b = unsafe { frame.take() };
         return join_unpushed(place.hot(), slot, a, b);
     }
-    run_both(place, slot, a, frame)
+    run_both(place, slot, a, frame, copy)
 }
 
 /// Goes on where the pop met its bound.
