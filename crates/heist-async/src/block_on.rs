@@ -5,7 +5,9 @@ use crate::task::turn;
 use crate::task::{Home, turn::Guard};
 #[cfg(not(heist_loom))]
 use heist_pool::pool::Pool;
-use heist_pool::pool::{outside_parker, wait_outside};
+use heist_pool::pool::outside_parker;
+#[cfg(any(heist_loom, heist_shuttle))]
+use heist_pool::pool::wait_outside;
 use heist_pool::signal::Awaited;
 use heist_pool::worker::Local;
 use heist_sync::atomic::{AtomicU32, Ordering};
@@ -31,8 +33,6 @@ struct News {
 impl News {
     /// Before a poll: later wakes count.
     fn clear(&self) {
-        #[cfg(heist_planted = "task_block_on_forgets_a_wake")]
-        self.state.store(0, Ordering::Relaxed);
         // ORDERING: acquire, with the release in `wake_by_ref`: the poll sees what led to the wake. A swap, not a store: it must
         // not overwrite a wake whose writes it has not acquired.
         self.state.swap(0, Ordering::Acquire);
@@ -85,24 +85,39 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     match Local::current() {
         Some(local) => {
-            let news = Arc::new(News { state: AtomicU32::new(0), parker: Arc::clone(local.worker().parker()) });
+            let news =
+                Arc::new(News { state: AtomicU32::new(0), parker: Arc::clone(local.worker().parker()) });
             drive(&news, || local.wait(&*news, &()), |cx| future.as_mut().poll(cx))
         }
         None => {
             let news = Arc::new(News { state: AtomicU32::new(0), parker: outside_parker() });
-            drive(&news, || wait_outside(&*news, &news.parker), |cx| future.as_mut().poll(cx))
+            drive(&news, || wait_here(&news), |cx| future.as_mut().poll(cx))
         }
     }
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+fn wait_here(news: &News) {
+    let pool = turn::started_pool();
+    crate::asleep::wait_outside(news, &news.parker, pool.as_deref());
+}
+
+#[cfg(any(heist_loom, heist_shuttle))]
+fn wait_here(news: &News) {
+    wait_outside(news, &news.parker);
 }
 
 fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     let waker = Waker::from(Arc::clone(news));
     let mut cx = Context::from_waker(&waker);
     loop {
+        #[cfg(not(heist_planted = "task_block_on_forgets_a_wake"))]
         news.clear();
         let turn = turn::of_future(None);
         let polled = poll(&mut cx);
         drop(turn);
+        #[cfg(heist_planted = "task_block_on_forgets_a_wake")]
+        news.clear();
         match polled {
             Poll::Ready(output) => return output,
             Poll::Pending => wait(),

@@ -8,12 +8,13 @@ use heist_sync::{Mutex, StdArc as Arc, lock, thread};
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
-/// Hunts: a wake between the poll and the sleep that nobody sees; then the model hangs, and loom says so. A flag that the wake
-/// should have carried to the poll.
+/// Hunts: a wake between the poll and the sleep that nobody sees; then the model hangs, and loom says so.
 #[test]
 fn a_sleep_against_wakes() {
     for wakes in 1..=2 {
-        loom::model(move || {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(2);
+        builder.check(move || {
             let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
             let wakers: Arc<[Mutex<Option<Waker>>; 2]> = Arc::new([Mutex::new(None), Mutex::new(None)]);
             let others: Vec<_> = (0..wakes)

@@ -1,8 +1,10 @@
 //! heist's async tasks: futures that run on the same workers as fork-join jobs, with timers and sockets.
 
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod asleep;
 mod block_on;
 mod budget;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_shuttle))]
 pub mod driver;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 mod group;
@@ -11,7 +13,7 @@ pub mod net;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 mod offload;
 pub mod task;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_shuttle))]
 pub mod time;
 
 #[cfg(not(heist_loom))]

@@ -51,7 +51,9 @@ fn cases() -> impl Iterator<Item = Case> {
     let aborts = [Never, BeforeFirstPoll, DuringPoll, WhileWaiting, AfterEnd];
     let handles = [Awaited, DroppedAtOnce, DroppedDuringPoll, DroppedWhileWaiting, DroppedAfterEnd];
     panics.into_iter().flat_map(move |panic| {
-        aborts.into_iter().flat_map(move |abort| handles.into_iter().map(move |handle| Case { panic, abort, handle }))
+        aborts
+            .into_iter()
+            .flat_map(move |abort| handles.into_iter().map(move |handle| Case { panic, abort, handle }))
     })
 }
 
@@ -217,7 +219,8 @@ fn run(case: Case) {
         }
         Some(Err(error)) => {
             assert!(!has_output, "{case:?}: {error:?}");
-            let panicked = panic == Panic::InPoll && !cancelled || panic == Panic::InDropOfFuture && cancelled;
+            let panicked =
+                panic == Panic::InPoll && !cancelled || panic == Panic::InDropOfFuture && cancelled;
             assert_eq!((error.is_panic(), error.is_cancelled()), (panicked, !panicked), "{case:?}");
             if panicked {
                 let text = if cancelled { "drop of the future" } else { "poll" };

@@ -98,7 +98,8 @@ fn block_on_in_says_where_spawns_go() {
     let (outer, inner) = (is_there(&pool), is_there(&pool));
     let both = block_on_in(&pool, async {
         assert!(!is_there(&pool)(), "the future itself stays here");
-        let spawned = task::spawn(async move { (outer(), task::spawn(async move { inner() }).await.unwrap()) });
+        let spawned =
+            task::spawn(async move { (outer(), task::spawn(async move { inner() }).await.unwrap()) });
         spawned.await.unwrap()
     });
     assert_eq!(both, (true, true));

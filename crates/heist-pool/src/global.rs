@@ -21,6 +21,11 @@ pub fn pool() -> &'static Arc<Pool> {
     })
 }
 
+/// The global pool, if it has been started.
+pub fn started() -> Option<&'static Arc<Pool>> {
+    GLOBAL.get()
+}
+
 /// Makes `build`'s pool the global one. False if there is one already.
 pub fn set<E>(build: impl FnOnce() -> Result<Arc<Pool>, E>) -> Result<bool, E> {
     // `get_or_try_init` is not stable; a refusal must leave the cell empty, so that a later first use can try again.

@@ -469,6 +469,14 @@ impl Pool {
         !self.tasks.is_empty() || self.table.iter().any(waits)
     }
 
+    /// Whether nothing can happen by itself any more: nobody runs, nothing is queued, no timer is set and no socket is
+    /// registered.
+    pub fn is_quiescent(&self) -> bool {
+        self.idle.counters().free() == self.parallelism()
+            && !self.has_visible_work()
+            && !self.attendance.is_used()
+    }
+
     // ---- threads come ----
 
     fn may_start(&self) -> bool {

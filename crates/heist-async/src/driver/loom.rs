@@ -84,7 +84,7 @@ fn insert_against_a_turn(waiter_first: bool, far: Option<u64>) {
     let (board, timers) = board();
     if let Some(far) = far {
         let set = timers.here(&board).insert_at(far, Waker::noop().clone());
-        assert!(matches!(set, Set::Set(_)));
+        assert!(matches!(set, Set::Waits(_)));
     }
     let (fired, waker) = waker();
     let (waiter_board, waiter_timers) = (board.clone(), timers.clone());
@@ -96,7 +96,7 @@ fn insert_against_a_turn(waiter_first: bool, far: Option<u64>) {
         },
         move || {
             let set = timers.here(&board).insert_at(5, waker);
-            assert!(matches!(set, Set::Set(_)));
+            assert!(matches!(set, Set::Waits(_)));
         },
         waiter_first,
     );
@@ -121,7 +121,7 @@ fn reset_against_a_turn() {
         let (board, timers) = board();
         let (fired, waker) = waker();
         let shard = timers.here(&board).clone();
-        let Set::Set(key) = shard.insert_at(100, waker) else { panic!("100 is not due") };
+        let Set::Waits(key) = shard.insert_at(100, waker) else { panic!("100 is not due") };
         let (waiter_board, waiter_timers) = (board.clone(), timers.clone());
         race(
             move || {

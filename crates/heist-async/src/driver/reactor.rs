@@ -65,7 +65,9 @@ impl Reactor {
             sources.registered.push(Arc::clone(&source));
         }
         let token = Token(Arc::as_ptr(&source).expose_provenance());
-        if let Err(error) = self.poller.registry().register(io, token, Interest::READABLE | Interest::WRITABLE) {
+        if let Err(error) =
+            self.poller.registry().register(io, token, Interest::READABLE | Interest::WRITABLE)
+        {
             // The system does not know it, so no event has its address.
             drop(take(&mut lock(&self.sources), &source));
             return Err(error);

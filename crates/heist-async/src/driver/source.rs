@@ -2,8 +2,8 @@
 
 use super::batch::Batch;
 use super::readiness::{Direction, Facts, Readiness};
-use super::waiters::Waiters;
 pub(crate) use super::waiters::Ticket;
+use super::waiters::Waiters;
 use heist_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heist_sync::{Mutex, lock};
 use std::task::{Context, Poll};
@@ -113,12 +113,8 @@ impl Source {
         let mut now = self.readiness();
         while let Some(cleared) = now.without(facts, seen) {
             // ORDERING: as in `tell`. The operation was a system call and is not moved behind this.
-            match self.readiness.compare_exchange_weak(
-                now.0,
-                cleared.0,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
+            match self.readiness.compare_exchange_weak(now.0, cleared.0, Ordering::AcqRel, Ordering::Acquire)
+            {
                 Ok(_) => return,
                 Err(other) => now = Readiness(other),
             }

@@ -3,9 +3,9 @@
 use super::board::Board;
 use super::reactor::Reactor;
 use super::wait::{Bell, NEVER};
+use crate::task::turn;
 use crate::time::{Shard, Timers};
 use heist_pool::driver::Patience;
-use heist_pool::global;
 use heist_pool::pool::Pool;
 use heist_pool::worker::Local;
 use heist_sync::{Mutex, lock};
@@ -25,12 +25,14 @@ pub(crate) struct Driver {
     opening: Mutex<()>,
 }
 
-/// Calls `f` with the driver of the calling thread's pool, or else of the global one.
+/// Calls `f` with the driver of the pool whose task or future the calling thread polls, or else of the thread's own, or else of
+/// the global one.
 #[inline]
 pub(crate) fn with<R>(f: impl FnOnce(&Driver) -> R) -> R {
     match Local::current() {
-        Some(local) => f(Driver::of(local.pool())),
-        None => f(Driver::of(global::pool())),
+        Some(local) if !turn::is_elsewhere(local.pool()) => f(Driver::of(local.pool())),
+        // Rare enough for a count.
+        _ => f(Driver::of(&turn::pool())),
     }
 }
 

@@ -58,7 +58,6 @@ impl<S: mio::event::Source> Socket<S> {
         cx: &mut Context<'_>,
         op: impl FnMut(&S) -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
-        ready!(budget::poll_proceed(cx));
         self.poll_with(direction, cx, None, op, |_| false)
     }
 
@@ -71,7 +70,6 @@ impl<S: mio::event::Source> Socket<S> {
         len: usize,
         op: impl FnMut(&S) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        ready!(budget::poll_proceed(cx));
         self.poll_with(direction, cx, None, op, |&moved| SHORT_MEANS_ALL && 0 < moved && moved < len)
     }
 
@@ -111,8 +109,14 @@ impl<S: mio::event::Source> Socket<S> {
         mut op: impl FnMut(&S) -> io::Result<R>,
         is_all: impl FnOnce(&R) -> bool,
     ) -> Poll<io::Result<R>> {
+        let mut has_budget = false;
         loop {
             let seen = ready!(self.source.poll_ready(direction, cx, ticket.as_deref_mut()));
+            // Only now: a task may poll any number of sockets that are not ready.
+            if !has_budget {
+                ready!(budget::poll_proceed(cx));
+                has_budget = true;
+            }
             match op(self) {
                 Ok(result) => {
                     if is_all(&result) {
@@ -171,7 +175,6 @@ impl<S: mio::event::Source, R, F: FnMut(&S) -> io::Result<R>> Future for Attempt
     type Output = io::Result<R>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(budget::poll_proceed(cx));
         let this = &mut *self;
         this.socket.poll_with(this.direction, cx, Some(&mut this.ticket), &mut this.op, |_| false)
     }

@@ -62,8 +62,10 @@ impl TcpListener {
     /// }
     /// ```
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let (stream, peer) =
-            self.socket.attempt(Direction::Read, |listener: &mio::net::TcpListener| listener.accept()).await?;
+        let (stream, peer) = self
+            .socket
+            .attempt(Direction::Read, |listener: &mio::net::TcpListener| listener.accept())
+            .await?;
         Ok((TcpStream::from_mio(stream)?, peer))
     }
 

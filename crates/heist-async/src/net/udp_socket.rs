@@ -103,7 +103,12 @@ impl UdpSocket {
             Place::At(addr) => addr,
             _ => match super::lookup(target).await?.first() {
                 Some(addr) => *addr,
-                None => return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no address to send to")),
+                None => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidInput,
+                        "there is no address to send to",
+                    ));
+                }
             },
         };
         self.socket.attempt(Direction::Write, |io: &Io| io.send_to(buf, addr)).await

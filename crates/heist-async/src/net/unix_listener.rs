@@ -55,8 +55,10 @@ impl UnixListener {
     /// }
     /// ```
     pub async fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
-        let (stream, peer) =
-            self.socket.attempt(Direction::Read, |listener: &mio::net::UnixListener| listener.accept()).await?;
+        let (stream, peer) = self
+            .socket
+            .attempt(Direction::Read, |listener: &mio::net::UnixListener| listener.accept())
+            .await?;
         Ok((UnixStream::from_mio(stream)?, peer))
     }
 

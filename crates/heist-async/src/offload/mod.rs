@@ -9,3 +9,8 @@ mod threads;
 pub use blocking::{blocking_threads, spawn_blocking};
 pub use compute::{Compute, compute};
 pub use pinned::spawn_pinned;
+
+/// How many blocking calls run or wait for a thread now.
+pub(crate) fn busy_threads() -> usize {
+    threads::busy()
+}

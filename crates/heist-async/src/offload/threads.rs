@@ -37,6 +37,12 @@ pub(super) fn count() -> usize {
     lock(&THREADS.state).threads
 }
 
+/// How many calls run or wait for a thread now.
+pub(super) fn busy() -> usize {
+    let state = lock(&THREADS.state);
+    state.threads - state.free + state.calls.len()
+}
+
 /// Runs `call`, which must not unwind, on one of the threads.
 ///
 /// # Errors

@@ -121,13 +121,7 @@ impl<F: Future, X: Tail> Task<F, X> {
 
     /// Makes a task. The word says who has it: the caller must queue it, and make the handles that the word counts.
     #[inline]
-    pub(super) fn make(
-        future: F,
-        tail: X,
-        home: Home,
-        site: &'static Location<'static>,
-        word: Word,
-    ) -> Raw {
+    pub(super) fn make(future: F, tail: X, home: Home, site: &'static Location<'static>, word: Word) -> Raw {
         // The pool knows the table by its first field, and the rest is found behind it.
         // SAFETY: `Vtable` is `repr(C)`.
         let pool_vtable: &'static PoolVtable = unsafe { &*ptr::from_ref(Self::VTABLE).cast() };

@@ -10,6 +10,12 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 /// What a task is doing.
+///
+/// ```
+/// let handle = heist_async::task::spawn(std::future::pending::<()>());
+/// let all = heist_async::task::dump();
+/// assert!(all.iter().any(|task| task.id() == handle.id() && task.state() != heist_async::task::State::Done));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum State {
@@ -74,31 +80,73 @@ pub struct Info {
 
 impl Info {
     /// Its id.
+    ///
+    /// ```
+    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let all = heist_async::task::dump();
+    /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
+    /// assert_eq!(info.id(), handle.id());
+    /// ```
     pub fn id(&self) -> Id {
         self.id
     }
 
     /// The name that it was spawned with.
+    ///
+    /// ```
+    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let all = heist_async::task::dump();
+    /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
+    /// assert_eq!(info.name(), None);
+    /// ```
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// Where it was spawned.
+    ///
+    /// ```
+    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let all = heist_async::task::dump();
+    /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
+    /// assert!(info.site().line() > 0);
+    /// ```
     pub fn site(&self) -> &'static Location<'static> {
         self.site
     }
 
     /// What it is doing.
+    ///
+    /// ```
+    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let all = heist_async::task::dump();
+    /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
+    /// assert_ne!(info.state(), heist_async::task::State::Done);
+    /// ```
     pub fn state(&self) -> State {
         self.state
     }
 
     /// For how long, to a few milliseconds. Of a task that waits or is done: since its last poll began.
+    ///
+    /// ```
+    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let all = heist_async::task::dump();
+    /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
+    /// assert!(info.since() < std::time::Duration::from_secs(60));
+    /// ```
     pub fn since(&self) -> Duration {
         self.since
     }
 
     /// How many wakers of it exist.
+    ///
+    /// ```
+    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let all = heist_async::task::dump();
+    /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
+    /// assert_eq!(info.wakers(), 0);
+    /// ```
     pub fn wakers(&self) -> u32 {
         self.wakers
     }

@@ -69,6 +69,16 @@ impl Home {
         self
     }
 
+    /// The pool, with a count of the caller's own.
+    #[cfg(not(heist_shuttle))]
+    pub(crate) fn to_arc(self) -> Arc<Pool> {
+        let pool = self.pool_ptr();
+        // SAFETY: from an `Arc`, and whoever has the home keeps one of its counts, or it is the global pool's.
+        unsafe { Arc::increment_strong_count(pool) };
+        // SAFETY: the count is the one from just above.
+        unsafe { Arc::from_raw(pool) }
+    }
+
     /// Gives the count back.
     ///
     /// # Safety

@@ -88,7 +88,7 @@ pub(crate) enum Loose {
 impl Word {
     /// A task that is about to be queued.
     pub(crate) const fn spawned(has_handle: bool, holds: u64) -> Self {
-        Self(SCHEDULED | if has_handle { HANDLE } else { 0 } | holds * HOLD)
+        Self(SCHEDULED | if has_handle { HANDLE } else { 0 } | (holds * HOLD))
     }
 
     pub(super) const fn has(self, flags: u64) -> bool {

@@ -9,7 +9,9 @@ const H: u64 = HOLD;
 fn legal() -> impl Iterator<Item = Word> {
     let flags = 0..WAKER;
     let counts = (0..3).flat_map(|wakers| (0..2).map(move |holds| wakers * W + holds * H));
-    counts.flat_map(move |counts| flags.clone().map(move |flags| Word(flags | counts))).filter(|w| is_legal(*w))
+    counts
+        .flat_map(move |counts| flags.clone().map(move |flags| Word(flags | counts)))
+        .filter(|w| is_legal(*w))
 }
 
 fn is_legal(w: Word) -> bool {
@@ -201,5 +203,9 @@ fn pins() {
 #[test]
 fn leaks_are_seen() {
     assert!(Word(HANDLE).is_leaked());
-    assert!(!Word(HANDLE | W).is_leaked() && !Word(HANDLE | SCHEDULED).is_leaked() && !Word(HANDLE | DONE).is_leaked());
+    assert!(
+        !Word(HANDLE | W).is_leaked()
+            && !Word(HANDLE | SCHEDULED).is_leaked()
+            && !Word(HANDLE | DONE).is_leaked()
+    );
 }

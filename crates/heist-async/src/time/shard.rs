@@ -20,7 +20,7 @@ pub(crate) struct Shard {
 /// What became of a timer that was to be set.
 #[derive(Debug)]
 pub(crate) enum Set {
-    Set(Key),
+    Waits(Key),
     /// Its deadline has passed.
     Due,
     /// The driver is gone; another one must be asked.
@@ -52,7 +52,7 @@ impl Shard {
             self.board.hasten(when);
         }
         match inserted {
-            Ok(key) => Set::Set(key),
+            Ok(key) => Set::Waits(key),
             Err(_) => Set::Due,
         }
     }

@@ -151,7 +151,7 @@ impl Sleep {
             (Arc::clone(shard), shard.insert(self.deadline, waker.clone()))
         });
         match set {
-            Set::Set(key) => {
+            Set::Waits(key) => {
                 self.timer = Some(Timer { shard, key, waker });
                 Poll::Pending
             }
@@ -169,8 +169,9 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        ready!(budget::poll_proceed(cx));
-        self.poll_deadline(cx)
+        ready!(self.poll_deadline(cx));
+        // Only now: a task may poll any number of sleeps that are not over.
+        budget::poll_proceed(cx)
     }
 }
 

@@ -77,8 +77,10 @@ impl Poller {
             secs: i64,
             nanos: i64,
         }
-        let timeout = timeout
-            .map(|t| Timespec { secs: t.as_secs().min(i64::MAX as u64) as i64, nanos: t.subsec_nanos().into() });
+        let timeout = timeout.map(|t| Timespec {
+            secs: t.as_secs().min(i64::MAX as u64) as i64,
+            nanos: t.subsec_nanos().into(),
+        });
         let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let none: *const libc::sigset_t = std::ptr::null();
         // SAFETY: the buffer and the time-out live through the call, and the length is the buffer's.

@@ -51,7 +51,10 @@ impl Drop for SignOff {
             for (class, magazine) in (0..).map(Class).zip(&magazines.of) {
                 let len = class.batch() - magazine.room.replace(0);
                 depot::stow(class, Batch { first: magazine.first.replace(ptr::null_mut()), len });
-                depot::stow(class, Batch { first: magazine.full.replace(ptr::null_mut()), len: class.batch() });
+                depot::stow(
+                    class,
+                    Batch { first: magazine.full.replace(ptr::null_mut()), len: class.batch() },
+                );
             }
         });
     }

@@ -190,7 +190,9 @@ fn each_fires_exactly_at_its_tick() {
     for start in [0_u64, 1, 63, 64, 4095, 4096, (1 << 30) - 1, 1 << 48] {
         for level in 0..9 {
             for offset in [-1_i64, 0, 1, 63, 64] {
-                let Some(when) = start.checked_add_signed((1_i64 << (DIGIT * level)) + offset) else { continue };
+                let Some(when) = start.checked_add_signed((1_i64 << (DIGIT * level)) + offset) else {
+                    continue;
+                };
                 if when <= start || when > LAST {
                     continue;
                 }
