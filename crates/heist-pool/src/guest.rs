@@ -38,10 +38,13 @@ impl Visit {
         // SAFETY: the box does not move, and `leave`, at the latest from `drop` on this thread, comes before it dies.
         unsafe { self.local().enter() };
         self.local().start_with(index, false);
+        // What runs here, from its first moment, is the program's.
+        self.local().begin();
         self.inside = true;
     }
 
     fn leave(&mut self) {
+        self.local().end(0);
         self.local().hand_in();
         self.local().leave();
         self.inside = false;

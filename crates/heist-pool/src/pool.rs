@@ -793,7 +793,9 @@ impl Seat {
             None => local.start_errand(self.errand),
         }
         if let Some(handler) = &pool.config.start_handler {
+            let outer = local.begin();
             pool.call_handler(|| handler(self.shown.into()));
+            local.end(outer);
         }
         local.run();
         if let Some(handler) = &pool.config.exit_handler {

@@ -100,15 +100,15 @@ impl Local {
         self.end(outer);
     }
 
-    /// Tells the monitor that something begins. Returns what `end` needs.
-    fn begin(&self) -> u32 {
+    /// Tells the monitor that somebody else's code begins. Returns what `end` needs.
+    pub(crate) fn begin(&self) -> u32 {
         // Jobs nest: the count moves on, and the lowest bit says whether anything is on the stack.
         let pace = self.worker.pace.load(Ordering::Relaxed);
         self.worker.pace.store(pace.wrapping_add(2) | 1, Ordering::Relaxed);
         pace & 1
     }
 
-    fn end(&self, outer: u32) {
+    pub(crate) fn end(&self, outer: u32) {
         let pace = self.worker.pace.load(Ordering::Relaxed);
         self.worker.pace.store((pace.wrapping_add(2) & !1) | outer, Ordering::Relaxed);
     }

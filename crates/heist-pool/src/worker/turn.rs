@@ -12,6 +12,7 @@ impl Local {
             // Whatever runs here may run for long; somebody else should take it.
             self.push_task(task);
             self.pool.announce_task();
+            self.pool.watch_tasks();
             return;
         }
         match place {
@@ -93,5 +94,6 @@ impl Local {
         }
         self.pool.tasks().push_batch(std::iter::from_fn(|| self.worker.tasks.pop()));
         self.pool.announce_task();
+        self.pool.watch_tasks();
     }
 }
