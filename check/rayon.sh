@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rayon-core's published integration tests, unchanged, with heist in rayon's place.
+# rayon-core's published integration tests, unchanged, with heist in rayon's place; and a program whose dependencies use rayon.
 # The sources come through cargo; nothing of them is kept in this repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -38,3 +38,5 @@ T
 : >"$work/src/lib.rs"
 rm -rf "$work/tests" && cp -r "$source/tests" "$work/tests"
 timeout 600 cargo test --manifest-path "$work/Cargo.toml" --no-fail-fast -- --test-threads 2
+
+cargo test --quiet --manifest-path compat/program/Cargo.toml

@@ -538,14 +538,13 @@ impl Pool {
 
     /// Starts a thread of our own for a seat.
     pub fn start(&self, seat: Seat, name: Option<String>) -> io::Result<()> {
-        let mut builder = thread::Builder::new();
-        if let Some(name) = name {
-            if name.contains('\0') {
-                let message = format!("thread_name gave {name:?}, and a thread's name cannot hold a NUL");
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-            }
-            builder = builder.name(name);
+        // Unlike rayon's, unnamed threads have a name: it is what `top -H` and debuggers show.
+        let name = name.unwrap_or_else(|| format!("heist-{}", seat.index()));
+        if name.contains('\0') {
+            let message = format!("thread_name gave {name:?}, and a thread's name cannot hold a NUL");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
+        let mut builder = thread::Builder::new().name(name);
         if let Some(size) = self.config.stack_size {
             builder = builder.stack_size(size);
         }
