@@ -8,6 +8,8 @@ mod budget;
 pub mod driver;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 mod group;
+#[cfg(all(feature = "hyper", not(any(heist_loom, heist_shuttle))))]
+pub mod hyper_rt;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 pub mod net;
 #[cfg(not(any(heist_loom, heist_shuttle)))]

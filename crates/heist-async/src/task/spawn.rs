@@ -65,6 +65,9 @@ where
     F::Output: Send + 'static,
     X: Tail + Send + 'static,
 {
+    // Spans follow the task.
+    #[cfg(feature = "tracing")]
+    let future = tracing::Instrument::in_current_span(future);
     let task = Task::make(future, tail, home, site, Word::spawned(true, 0));
     // SAFETY: this is the handle that the word counts.
     let handle = unsafe { JoinHandle::new(task) };

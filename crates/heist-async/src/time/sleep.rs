@@ -17,8 +17,14 @@ use std::time::{Duration, Instant};
 /// # });
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    sleep_until(after(Instant::now(), duration))
+    let mut sleep = sleep_until(after(Instant::now(), duration));
+    sleep.is_new = duration >= WORTH_A_TIMER;
+    sleep
 }
+
+/// A sleep that is to last this long is set without another look at the clock when it is first polled. If it was polled so late
+/// that it is over, the next turn finds out.
+const WORTH_A_TIMER: Duration = Duration::from_millis(1);
 
 /// Waits until `deadline`; one that has passed is ready at once.
 ///
@@ -31,7 +37,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// # });
 /// ```
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    Sleep { deadline, timer: None, is_elapsed: false }
+    Sleep { deadline, timer: None, is_elapsed: false, is_new: false }
 }
 
 /// The future of [`sleep`] and [`sleep_until`]. It costs nothing before its first poll, and cancels its timer when dropped.
@@ -51,6 +57,8 @@ pub struct Sleep {
     deadline: Instant,
     timer: Option<Timer>,
     is_elapsed: bool,
+    /// Not polled yet, and was some time away when it was made.
+    is_new: bool,
 }
 
 /// A timer that was set, and perhaps has fired.
@@ -58,8 +66,21 @@ pub struct Sleep {
 struct Timer {
     shard: Arc<Shard>,
     key: Key,
-    /// What it wakes. Kept here too, so that a poll by the same task need not ask the shard.
-    waker: Waker,
+    wakes: WakerId,
+}
+
+/// Which waker the shard has, so that a poll by the same task need not ask it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct WakerId {
+    data: usize,
+    vtable: usize,
+}
+
+impl WakerId {
+    #[inline]
+    fn of(waker: &Waker) -> Self {
+        Self { data: waker.data().addr(), vtable: std::ptr::from_ref(waker.vtable()).addr() }
+    }
 }
 
 impl Sleep {
@@ -94,6 +115,7 @@ impl Sleep {
     pub fn reset(&mut self, deadline: Instant) {
         self.deadline = deadline;
         self.is_elapsed = false;
+        self.is_new = false;
         if let Some(timer) = &self.timer {
             if !timer.shard.reset(&timer.key, deadline) {
                 // LIVENESS: it has woken its task, which polls again and sets a new timer.
@@ -119,18 +141,19 @@ impl Sleep {
         if self.is_elapsed {
             return Poll::Ready(());
         }
-        if Instant::now() >= self.deadline {
+        if !std::mem::take(&mut self.is_new) && Instant::now() >= self.deadline {
             return self.finish();
         }
         if let Some(timer) = &mut self.timer {
             if !timer.shard.is_closed() {
-                // LIVENESS: a timer that has fired meanwhile wakes, or has woken, this very task: it polls again.
-                if timer.waker.will_wake(cx.waker()) {
+                // LIVENESS: if the timer has not fired, the shard has this very waker. If it has, after the clock was read
+                // above, it wakes this task, which polls again. It cannot have fired before, and its waker's address be
+                // another task's by now: the deadline had passed then, and the clock would have said so.
+                if timer.wakes == WakerId::of(cx.waker()) {
                     return Poll::Pending;
                 }
-                let waker = cx.waker().clone();
-                if timer.shard.replace(&timer.key, waker.clone()) {
-                    timer.waker = waker;
+                if timer.shard.replace(&timer.key, cx.waker().clone()) {
+                    timer.wakes = WakerId::of(cx.waker());
                     return Poll::Pending;
                 }
                 if !timer.shard.is_closed() {
@@ -145,20 +168,20 @@ impl Sleep {
     }
 
     fn set(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let waker = cx.waker().clone();
+        let wakes = WakerId::of(cx.waker());
         let (shard, set) = driver::with(|driver| {
             let shard = driver.shard();
-            (Arc::clone(shard), shard.insert(self.deadline, waker.clone()))
+            (Arc::clone(shard), shard.insert(self.deadline, cx.waker().clone()))
         });
         match set {
             Set::Waits(key) => {
-                self.timer = Some(Timer { shard, key, waker });
+                self.timer = Some(Timer { shard, key, wakes });
                 Poll::Pending
             }
             Set::Due => self.finish(),
             Set::Closed => {
                 // The calling thread's pool is about to end. The next poll may be elsewhere.
-                waker.wake();
+                cx.waker().wake_by_ref();
                 Poll::Pending
             }
         }
