@@ -40,6 +40,14 @@ ring_take_without_cas        pool tasks::loom::ring_pop_against_a_thief tasks::l
 attend_unfenced              pool attend::loom::a_gift_against_sleeping_in_the_driver
 attend_unannounced           pool worker::loom::sleep_against_the_first_registration
 "
+async="
+task_wake_of_a_running_one_is_lost async task::loom::two_wakes_against_polls
+task_second_wake_is_a_load         async task::loom::two_wakes_against_polls
+task_awaiter_comes_too_late        async task::loom::awaiting_against_the_end
+task_leaves_before_it_tells        async task::loom::awaiting_against_the_end
+task_last_to_go_forgets_it         async task::loom::the_last_waker_against_the_handle
+task_block_on_forgets_a_wake       async block_on::loom::a_sleep_against_wakes
+"
 others="
 signal_late_parker           pool signal::loom::set_against_wait_and_free
 trace_no_recheck             trace ring::loom::one_slot_is_overwritten_while_it_is_read

@@ -36,6 +36,7 @@ async fn ask(addr: std::net::SocketAddr) -> Result<(), Box<dyn Error + Send + Sy
     let (mut sender, connection) = hyper::client::conn::http1::handshake(HeistIo::new(stream)).await?;
     drop(task::spawn(connection));
     for n in 1..=10 {
+        sender.ready().await?;
         let request =
             Request::get(format!("/{n}00")).header("host", "localhost").body(Empty::<Bytes>::new())?;
         let body = sender.send_request(request).await?.into_body().collect().await?.to_bytes();

@@ -44,6 +44,7 @@ fn many_clients_get_back_what_they_send() {
                     drop(task::spawn(connection));
                     for size in [0, 1, 1000, 1 << 20] {
                         let body = Bytes::from(vec![client; size]);
+                        sender.ready().await.unwrap();
                         let request = Request::post("/").body(Full::new(body.clone())).unwrap();
                         let answer = sender.send_request(request).await.unwrap();
                         assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), body);
