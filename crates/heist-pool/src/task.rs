@@ -18,18 +18,27 @@ pub struct Vtable {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Header {
-    vtable: &'static Vtable,
+    /// With the right to all that lies behind it: it may be the beginning of a larger table.
+    vtable: NonNull<Vtable>,
 }
 
 impl Header {
     /// A header.
     pub const fn new(vtable: &'static Vtable) -> Self {
+        Self { vtable: NonNull::from_ref(vtable) }
+    }
+
+    /// A header whose table is the beginning of a larger one.
+    ///
+    /// # Safety
+    /// The table is valid for ever.
+    pub const unsafe fn with_table(vtable: NonNull<Vtable>) -> Self {
         Self { vtable }
     }
 
     /// The table it was made with.
     #[inline]
-    pub fn vtable(&self) -> &'static Vtable {
+    pub fn table(&self) -> NonNull<Vtable> {
         self.vtable
     }
 }
@@ -66,7 +75,7 @@ impl TaskRef {
     #[inline]
     pub fn run(self) {
         // SAFETY: by the contract of `from_raw`; `self` is gone, so once.
-        unsafe { (self.0.as_ref().vtable.run)(self.0) }
+        unsafe { (self.0.as_ref().vtable.as_ref().run)(self.0) }
     }
 }
 

@@ -13,7 +13,7 @@ use std::alloc::Layout;
 use std::future::Future;
 use std::mem::{self, ManuallyDrop, MaybeUninit, offset_of};
 use std::panic::Location;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::task::Waker;
 
 /// What a task's type decides. It starts with what the pool knows of it.
@@ -122,15 +122,14 @@ impl<F: Future, X: Tail> Task<F, X> {
     /// Makes a task. The word says who has it: the caller must queue it, and make the handles that the word counts.
     #[inline]
     pub(super) fn make(future: F, tail: X, home: Home, site: &'static Location<'static>, word: Word) -> Raw {
-        // The pool knows the table by its first field, and the rest is found behind it.
-        // SAFETY: `Vtable` is `repr(C)`.
-        let pool_vtable: &'static PoolVtable = unsafe { &*ptr::from_ref(Self::VTABLE).cast() };
+        // The pool knows the table by its first field, and the rest is found behind it: `Vtable` is `repr(C)`.
+        let table = NonNull::from_ref(Self::VTABLE).cast::<PoolVtable>();
         let cell = arena::take(const { Class::of(Self::LAYOUT) });
         let head = cell.as_ptr();
         // One field at a time: the state of a free cell may be looked at by anybody (R6), and the generation goes on.
         // SAFETY: the arena gave us a cell of our class, so there is room, and nobody else writes to it (R4, R5).
         unsafe {
-            (&raw mut (*head).header).write(Header::new(pool_vtable));
+            (&raw mut (*head).header).write(Header::with_table(table));
             (&raw mut (*head).home).write(home);
             (&raw mut (*head).site).write(site);
             (&raw mut (*head).since_ms).write(AtomicU32::new(clock::now_ms()));
@@ -304,7 +303,7 @@ impl Head {
     #[inline]
     fn vtable(&self) -> &'static Vtable {
         // SAFETY: every header of ours was made from a `Vtable`, whose first field this is.
-        unsafe { &*ptr::from_ref(self.header.vtable()).cast() }
+        unsafe { self.header.table().cast().as_ref() }
     }
 
     #[inline]
