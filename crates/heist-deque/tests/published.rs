@@ -278,7 +278,7 @@ struct JobsEventCounter(Cell<u64>);
 
 impl JobsEventCounter {
     fn increment_if_even(&self) -> u64 {
-        if self.0.get() % 2 == 0 {
+        if self.0.get().is_multiple_of(2) {
             self.0.set(self.0.get() + 1);
         }
         self.0.get()

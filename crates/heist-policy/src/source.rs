@@ -51,8 +51,8 @@ pub enum Source {
 pub const fn next_source(turn: u32, view: Sources) -> Source {
     // Remainder 0, not another one: the count restarts at 0 when it wraps, so the interval across the wrap is shorter,
     // never longer.
-    let injector_first = turn % INJECTOR_EVERY == 0;
-    let tasks_first = turn % TASKS_EVERY == 0;
+    let injector_first = turn.is_multiple_of(INJECTOR_EVERY);
+    let tasks_first = turn.is_multiple_of(TASKS_EVERY);
     let injected = match (view.injector, view.injected_tasks) {
         (true, true) if (turn / INJECTOR_EVERY) % 2 == 1 => Some(Source::Injector),
         (_, true) => Some(Source::InjectedTasks),

@@ -48,9 +48,9 @@
 //! job runs, across joins. While a job waits, another thread may run other jobs with its index, exactly as in rayon, where they run on
 //! the same thread; [`WorkerLocal`] is by thread and not exposed to that.
 
-pub use heist_async::{TaskGroup, block_on, net, task, time};
 #[cfg(feature = "hyper")]
 pub use heist_async::hyper_rt;
+pub use heist_async::{TaskGroup, block_on, net, task, time};
 pub use heist_fork::*;
 pub use heist_iter::{
     array, collections, iter, option, prelude, range, range_inclusive, result, slice, str, string, vec,

@@ -145,7 +145,8 @@ impl World {
 
     /// How often `door` runs its inside, and in which pool.
     fn expected(&self, door: Door, here: usize) -> (usize, usize) {
-        let threads = self.pools.get(here).map_or_else(heist::current_num_threads, ThreadPool::current_num_threads);
+        let threads =
+            self.pools.get(here).map_or_else(heist::current_num_threads, ThreadPool::current_num_threads);
         match door {
             Join | Scope | Fork => (2, here),
             ScopeTasks | ParIter => (3, here),
@@ -234,7 +235,9 @@ fn block_on_on_the_only_worker() {
         let deep = pool.install(|| {
             block_on(async {
                 task::spawn(async {
-                    block_on(async { task::spawn(async { block_on(task::spawn(async { 3 })).unwrap() }).await.unwrap() })
+                    block_on(async {
+                        task::spawn(async { block_on(task::spawn(async { 3 })).unwrap() }).await.unwrap()
+                    })
                 })
                 .await
                 .unwrap()
@@ -360,11 +363,9 @@ fn a_scope_whose_body_panics() {
                             match n % 3 {
                                 0 => std::future::pending::<()>().await,
                                 1 => {}
-                                _ => {
-                                    loop {
-                                        task::yield_now().await;
-                                    }
-                                }
+                                _ => loop {
+                                    task::yield_now().await;
+                                },
                             }
                         });
                     }
@@ -374,6 +375,32 @@ fn a_scope_whose_body_panics() {
             assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"the body"));
             assert_eq!(dropped.load(Ordering::Relaxed), 100, "{workers} workers");
         }
+    }
+}
+
+/// A job panics: tasks that would never end are aborted, whether they came before or after it.
+#[test]
+fn a_scope_whose_job_panics() {
+    let _watch = watch!();
+    for workers in [1, 2, 4] {
+        let pool = pool(workers);
+        let dropped = AtomicUsize::new(0);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            pool.scope(|s| {
+                let endless = || {
+                    let borrows = Borrows(&dropped);
+                    async move {
+                        let _borrows = borrows;
+                        std::future::pending::<()>().await;
+                    }
+                };
+                s.spawn_task(endless());
+                s.spawn(|_| panic!("the job"));
+                s.spawn_task(endless());
+            })
+        }));
+        assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"the job"));
+        assert_eq!(dropped.load(Ordering::Relaxed), 2, "{workers} workers");
     }
 }
 

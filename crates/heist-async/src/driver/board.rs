@@ -4,7 +4,7 @@ use super::wait::{Bell, NEVER, Told, Wait};
 use crate::time::Clock;
 use heist_pool::pool::Pool;
 use heist_sync::Parker;
-use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use heist_sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(heist_loom))]
 use std::sync::OnceLock;
 use std::sync::Weak;
@@ -23,8 +23,6 @@ pub(crate) struct Board {
     /// Per shard, the tick at which it must be looked at; written under the shard's lock. Side by side rather than in the
     /// shards, because every turn reads them all and few timers change one.
     earliest: Box<[AtomicU64]>,
-    /// Set when the driver goes; nothing registered after that would ever be seen.
-    is_closed: AtomicBool,
     /// Weak: the pool has the driver, and with it the board.
     pool: PoolRef,
 }
@@ -49,7 +47,6 @@ impl Board {
             #[cfg(not(heist_loom))]
             reactor: OnceLock::new(),
             earliest: (0..shards).map(|_| AtomicU64::new(NEVER)).collect(),
-            is_closed: AtomicBool::new(false),
             pool: PoolRef(pool),
         }
     }
@@ -105,14 +102,5 @@ impl Board {
         }
         #[cfg(heist_loom)]
         let _ = &self.pool.0;
-    }
-
-    pub fn close(&self) {
-        // ORDERING: read and written under each shard's lock (the closer takes every one after this).
-        self.is_closed.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Relaxed)
     }
 }

@@ -120,7 +120,7 @@ fn reset_against_a_turn() {
     check(|first| {
         let (board, timers) = board();
         let (fired, waker) = waker();
-        let shard = timers.here(&board).clone();
+        let shard = timers.here(&board);
         let Set::Waits(key) = shard.insert_at(100, waker) else { panic!("100 is not due") };
         let (waiter_board, waiter_timers) = (board.clone(), timers.clone());
         race(

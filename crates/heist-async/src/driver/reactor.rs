@@ -76,10 +76,10 @@ impl Reactor {
         // fences before it asks whether the driver is used.
         self.used.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if let Some(board) = self.board.upgrade() {
-            if !board.wait.is_awaited() {
-                board.attend();
-            }
+        if let Some(board) = self.board.upgrade()
+            && !board.wait.is_awaited()
+        {
+            board.attend();
         }
         Ok(source)
     }
@@ -96,10 +96,10 @@ impl Reactor {
         self.gone.store(gone, Ordering::Relaxed);
         self.used.fetch_sub(1, Ordering::Relaxed);
         // LIVENESS: only memory waits for this, so once is enough, and a turn that comes by itself does as well.
-        if gone == MOST_GONE {
-            if let Some(board) = self.board.upgrade() {
-                board.interrupt();
-            }
+        if gone == MOST_GONE
+            && let Some(board) = self.board.upgrade()
+        {
+            board.interrupt();
         }
     }
 

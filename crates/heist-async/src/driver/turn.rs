@@ -61,7 +61,7 @@ impl Driver {
 
     /// Where the calling thread's timers go.
     #[inline]
-    pub fn shard(&self) -> &Arc<Shard> {
+    pub fn shard(&self) -> &'static Shard {
         self.timers.here(&self.board)
     }
 
@@ -136,8 +136,7 @@ impl heist_pool::driver::Driver for Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         // Nobody takes a turn any more. Whoever still waits learns it now, and looks for another driver or fails.
-        self.board.close();
-        self.timers.fire_all();
+        self.timers.close();
         if let Some(reactor) = self.board.reactor.get() {
             reactor.close();
         }

@@ -59,10 +59,10 @@ impl Waiters {
 
     /// Moves wakers into the batch. True if it was too small.
     pub fn drain(&mut self, batch: &mut Batch) -> bool {
-        if batch.room() > 0 {
-            if let Some(waiting) = self.first.take() {
-                batch.push(waiting.waker);
-            }
+        if batch.room() > 0
+            && let Some(waiting) = self.first.take()
+        {
+            batch.push(waiting.waker);
         }
         let count = self.rest.len().min(batch.room());
         self.rest.drain(..count).for_each(|w| batch.push(w.waker));

@@ -1,18 +1,38 @@
 //! One of the wheels, with its lock.
+//!
+//! A shard is leased by a driver, and is never freed: a timer points to it without a count that all timers would share. When its
+//! driver has gone and the last of its timers too, another driver may have it, so there are as many as were ever in use at once.
 
+use super::tick::Clock;
 use super::wheel::{Key, Moved, Wheel};
 use crate::driver::batch::{self, Batch};
 use crate::driver::board::Board;
 use crate::driver::wait::NEVER;
-use heist_sync::atomic::{AtomicU64, Ordering};
-use heist_sync::{Mutex, lock};
+use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::{Mutex, MutexGuard, lock};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
 #[derive(Debug)]
 pub(crate) struct Shard {
-    wheel: Mutex<Wheel>,
+    state: Mutex<State>,
+    /// Its driver is gone. Not for long: until its last timer is removed.
+    is_closed: AtomicBool,
+    clock: Clock,
+}
+
+#[derive(Debug)]
+struct State {
+    wheel: Wheel,
+    /// What the board says.
+    earliest: u64,
+    lease: Option<Lease>,
+}
+
+/// Where a driver looks for the shard's earliest tick.
+#[derive(Debug)]
+struct Lease {
     board: Arc<Board>,
     index: usize,
 }
@@ -20,6 +40,7 @@ pub(crate) struct Shard {
 /// What became of a timer that was to be set.
 #[derive(Debug)]
 pub(crate) enum Set {
+    /// It will wake.
     Waits(Key),
     /// Its deadline has passed.
     Due,
@@ -28,66 +49,108 @@ pub(crate) enum Set {
 }
 
 impl Shard {
-    /// The shard whose earliest tick is at `index` of the board.
-    pub fn new(board: &Arc<Board>, index: usize) -> Self {
-        Self { wheel: Mutex::new(Wheel::new(0)), board: Arc::clone(board), index }
+    /// A shard whose earliest tick is at `index` of the board.
+    pub fn lease(board: &Arc<Board>, index: usize) -> &'static Self {
+        let lease = Some(Lease { board: Arc::clone(board), index });
+        let shard = spare::take().unwrap_or_else(|| {
+            let state = State { wheel: Wheel::new(0), earliest: NEVER, lease: None };
+            Box::leak(Box::new(Self {
+                state: Mutex::new(state),
+                is_closed: AtomicBool::new(false),
+                clock: Clock::new(),
+            }))
+        });
+        // ORDERING: it has no timers, so nobody looks.
+        shard.is_closed.store(false, Ordering::Relaxed);
+        lock(&shard.state).lease = lease;
+        shard
+    }
+
+    /// The driver goes: wakes everything that is set.
+    pub fn close(&'static self) {
+        // ORDERING: before the wakers are woken, and whoever is woken looks after that.
+        self.is_closed.store(true, Ordering::Relaxed);
+        // Before the rest, so that nothing is set any more.
+        let lease = lock(&self.state).lease.take();
+        drop(lease);
+        self.drain(Wheel::pop_any);
+        self.retire(lock(&self.state));
+    }
+
+    /// Leaves the shard to the next driver if nobody needs it.
+    fn retire(&'static self, mut state: MutexGuard<'_, State>) {
+        if state.lease.is_some() || !state.wheel.is_unused() || state.wheel.is_fresh() {
+            return;
+        }
+        // A fresh wheel, which also tells a second caller that this was done.
+        state.wheel = Wheel::new(0);
+        state.earliest = NEVER;
+        drop(state);
+        spare::put(self);
     }
 
     /// Sets a timer.
     #[inline]
     pub fn insert(&self, deadline: Instant, waker: Waker) -> Set {
-        self.insert_at(self.board.clock.due(deadline), waker)
+        self.insert_at(self.clock.due(deadline), waker)
     }
 
+    #[inline]
     pub fn insert_at(&self, when: u64, waker: Waker) -> Set {
-        let mut wheel = lock(&self.wheel);
-        if self.board.is_closed() {
-            drop(wheel);
+        let mut state = lock(&self.state);
+        if state.lease.is_none() {
+            drop(state);
             return Set::Closed;
         }
-        let inserted = wheel.insert(when, waker);
-        let is_earliest = inserted.is_ok() && self.lower(when);
-        drop(wheel);
-        if is_earliest {
-            self.board.hasten(when);
-        }
-        match inserted {
-            Ok(key) => Set::Waits(key),
-            Err(_) => Set::Due,
+        match state.wheel.insert(when, waker) {
+            Ok(key) => {
+                Self::hasten(state, when);
+                Set::Waits(key)
+            }
+            Err(waker) => {
+                drop(state);
+                drop(waker);
+                Set::Due
+            }
         }
     }
 
     /// Takes a timer back, fired or not.
     #[inline]
-    pub fn remove(&self, key: Key) {
-        let waker = lock(&self.wheel).remove(key);
+    pub fn remove(&'static self, key: Key) {
+        let mut state = lock(&self.state);
+        let waker = state.wheel.remove(key);
+        if state.lease.is_some() {
+            drop(state);
+        } else {
+            self.retire(state);
+        }
         // Here, without the lock: a waker's drop is user code.
         drop(waker);
     }
 
     /// Gives a timer another waker. False if it has fired.
     pub fn replace(&self, key: &Key, waker: Waker) -> bool {
-        let replaced = lock(&self.wheel).replace(key, waker);
+        let replaced = lock(&self.state).wheel.replace(key, waker);
         replaced.is_ok()
     }
 
     /// Gives a timer another deadline. False if it had fired before.
     #[inline]
     pub fn reset(&self, key: &Key, deadline: Instant) -> bool {
-        self.reset_at(key, self.board.clock.due(deadline))
+        self.reset_at(key, self.clock.due(deadline))
     }
 
+    #[inline]
     pub fn reset_at(&self, key: &Key, when: u64) -> bool {
-        let mut wheel = lock(&self.wheel);
-        let moved = wheel.reset(key, when);
-        let is_earliest = matches!(moved, Moved::Set) && self.lower(when);
-        drop(wheel);
-        if is_earliest {
-            self.board.hasten(when);
-        }
-        match moved {
-            Moved::Set => true,
+        let mut state = lock(&self.state);
+        match state.wheel.reset(key, when) {
+            Moved::Set => {
+                Self::hasten(state, when);
+                true
+            }
             Moved::Due(waker) => {
+                drop(state);
                 batch::wake(waker);
                 true
             }
@@ -103,27 +166,22 @@ impl Shard {
         });
     }
 
-    /// Wakes everything. The board is closed, so nothing comes after.
-    pub fn fire_all(&self) {
-        self.drain(Wheel::pop_any);
-    }
-
     fn drain(&self, mut pop: impl FnMut(&mut Wheel) -> Option<Waker>) {
         let mut batch = Batch::new();
         let mut is_done = false;
         while !is_done {
-            let mut wheel = lock(&self.wheel);
+            let mut state = lock(&self.state);
             while !is_done && !batch.is_full() {
-                match pop(&mut wheel) {
+                match pop(&mut state.wheel) {
                     Some(waker) => batch.push(waker),
                     None => is_done = true,
                 }
             }
             if is_done {
-                // ORDERING: the next look is this thread's, or comes after its turn.
-                self.earliest().store(wheel.earliest().unwrap_or(NEVER), Ordering::Relaxed);
+                let earliest = state.wheel.earliest().unwrap_or(NEVER);
+                state.tell(earliest);
             }
-            drop(wheel);
+            drop(state);
             batch.wake();
         }
     }
@@ -131,22 +189,118 @@ impl Shard {
     /// Whether the driver that looked after it is gone.
     #[inline]
     pub fn is_closed(&self) -> bool {
-        self.board.is_closed()
+        self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// Under the lock. True if `when` is the earliest now.
+    /// Sees to it that somebody looks by `when`.
     #[inline]
-    fn lower(&self, when: u64) -> bool {
-        let earliest = self.earliest();
-        // ORDERING(E3): written under the lock only; the fence that matters is in `Wait::hasten`.
-        let is_lower = when < earliest.load(Ordering::Relaxed);
-        if is_lower {
-            earliest.store(when, Ordering::Relaxed);
+    fn hasten(mut state: MutexGuard<'_, State>, when: u64) {
+        if when >= state.earliest {
+            return;
         }
-        is_lower
+        state.tell(when);
+        // A count, because the driver may go as soon as the lock is free.
+        let board = state.lease.as_ref().map(|lease| Arc::clone(&lease.board));
+        drop(state);
+        if let Some(board) = board {
+            board.hasten(when);
+        }
+    }
+}
+
+impl State {
+    fn tell(&mut self, earliest: u64) {
+        self.earliest = earliest;
+        if let Some(lease) = &self.lease {
+            // ORDERING(E3): written under the lock only. Where it becomes earlier, `Wait::hasten` has the fence; where it
+            // becomes later, the next look is this thread's, or comes after its turn.
+            lease.board.shards()[lease.index].store(earliest, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Shards that no driver has.
+#[cfg(not(heist_loom))]
+mod spare {
+    use super::Shard;
+    use heist_sync::lock;
+
+    static SPARE: heist_sync::Mutex<Vec<&'static Shard>> = heist_sync::Mutex::new(Vec::new());
+
+    pub fn take() -> Option<&'static Shard> {
+        lock(&SPARE).pop()
     }
 
-    fn earliest(&self) -> &AtomicU64 {
-        &self.board.shards()[self.index]
+    pub fn put(shard: &'static Shard) {
+        lock(&SPARE).push(shard);
+    }
+}
+
+/// A model's objects do not outlive it.
+#[cfg(heist_loom)]
+mod spare {
+    use super::Shard;
+
+    pub fn take() -> Option<&'static Shard> {
+        None
+    }
+
+    pub fn put(_: &'static Shard) {}
+}
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+    use std::sync::Weak;
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn set(shard: &Shard, when: u64, count: &Arc<Count>) -> Key {
+        match shard.insert_at(when, Waker::from(count.clone())) {
+            Set::Waits(key) => key,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_driver_wakes_everything_and_its_shard_is_used_again() {
+        let board = Arc::new(Board::new(Weak::new(), 2));
+        let shard = Shard::lease(&board, 1);
+        let count = Arc::new(Count::default());
+        let keys = [5, 500, 1 << 40].map(|when| set(shard, when, &count));
+        assert_eq!(board.earliest(), 5);
+        shard.fire(5);
+        assert_eq!(board.earliest(), 500);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        shard.close();
+        assert!(shard.is_closed());
+        assert_eq!(count.0.load(Ordering::Relaxed), 3);
+        assert_eq!(Arc::strong_count(&board), 1, "a shard without a driver keeps nothing of it");
+        assert!(matches!(shard.insert_at(600, Waker::noop().clone()), Set::Closed));
+        let [a, b, c] = keys;
+        assert!(!shard.reset_at(&a, 9));
+        // While one of its timers is left, nobody else gets it.
+        shard.remove(a);
+        shard.remove(b);
+        let other = Shard::lease(&board, 0);
+        assert!(!std::ptr::eq(shard, other));
+        shard.remove(c);
+        let again: Vec<_> = std::iter::repeat_with(|| Shard::lease(&board, 0)).take(64).collect();
+        assert!(again.iter().any(|a| std::ptr::eq(*a, shard)));
+        assert!(!shard.is_closed());
+        let key = set(shard, 7, &count);
+        shard.fire(7);
+        assert_eq!(count.0.load(Ordering::Relaxed), 4);
+        shard.remove(key);
+        again.into_iter().chain([other]).for_each(Shard::close);
     }
 }

@@ -5,7 +5,6 @@ use crate::time::wheel::Key;
 use crate::{budget, driver};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
@@ -64,7 +63,7 @@ pub struct Sleep {
 /// A timer that was set, and perhaps has fired.
 #[derive(Debug)]
 struct Timer {
-    shard: Arc<Shard>,
+    shard: &'static Shard,
     key: Key,
     wakes: WakerId,
 }
@@ -116,11 +115,11 @@ impl Sleep {
         self.deadline = deadline;
         self.is_elapsed = false;
         self.is_new = false;
-        if let Some(timer) = &self.timer {
-            if !timer.shard.reset(&timer.key, deadline) {
-                // LIVENESS: it has woken its task, which polls again and sets a new timer.
-                self.cancel();
-            }
+        if let Some(timer) = &self.timer
+            && !timer.shard.reset(&timer.key, deadline)
+        {
+            // LIVENESS: it has woken its task, which polls again and sets a new timer.
+            self.cancel();
         }
     }
 
@@ -171,7 +170,7 @@ impl Sleep {
         let wakes = WakerId::of(cx.waker());
         let (shard, set) = driver::with(|driver| {
             let shard = driver.shard();
-            (Arc::clone(shard), shard.insert(self.deadline, cx.waker().clone()))
+            (shard, shard.insert(self.deadline, cx.waker().clone()))
         });
         match set {
             Set::Waits(key) => {

@@ -1,21 +1,22 @@
-//! The wheel's time: ticks of about 16 us since the driver was made.
+//! The wheel's time: ticks of about 16 us since the first driver was made.
 
 use super::wheel;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// log2 of a tick's nanoseconds. A timer is late by less than one tick, plus what the system adds.
 const TICK_NS_LOG2: u32 = 14;
 
-/// Turns instants into ticks.
+/// Turns instants into ticks. All clocks have the same epoch, a moment before the first timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     epoch: Instant,
 }
 
 impl Clock {
-    /// A clock that begins now.
     pub fn new() -> Self {
-        Self { epoch: Instant::now() }
+        static EPOCH: OnceLock<Instant> = OnceLock::new();
+        Self { epoch: *EPOCH.get_or_init(Instant::now) }
     }
 
     /// The last tick that has been reached.

@@ -12,7 +12,7 @@ const PER_THREAD: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Timers {
     /// Made on first use. A power of two.
-    shards: Box<[OnceLock<Arc<Shard>>]>,
+    shards: Box<[OnceLock<&'static Shard>]>,
 }
 
 impl Timers {
@@ -29,26 +29,26 @@ impl Timers {
 
     /// The calling thread's shard.
     #[inline]
-    pub fn here(&self, board: &Arc<Board>) -> &Arc<Shard> {
+    pub fn here(&self, board: &Arc<Board>) -> &'static Shard {
         let index = thread_number() & (self.shards.len() - 1);
-        self.shards[index].get_or_init(|| Arc::new(Shard::new(board, index)))
+        self.shards[index].get_or_init(|| Shard::lease(board, index))
     }
 
     /// Wakes what is due at `now`.
     pub fn fire(&self, board: &Board, now: u64) {
         for (earliest, shard) in board.shards().iter().zip(&self.shards) {
             // ORDERING: a timer that is missed here is one that was set just now; the next turn sees it (E3).
-            if earliest.load(Ordering::Relaxed) <= now {
-                if let Some(shard) = shard.get() {
-                    shard.fire(now);
-                }
+            if earliest.load(Ordering::Relaxed) <= now
+                && let Some(shard) = shard.get()
+            {
+                shard.fire(now);
             }
         }
     }
 
-    /// Wakes everything; the board is closed.
-    pub fn fire_all(&self) {
-        self.shards.iter().filter_map(OnceLock::get).for_each(|shard| shard.fire_all());
+    /// Wakes everything: nobody looks any more.
+    pub fn close(&self) {
+        self.shards.iter().filter_map(OnceLock::get).for_each(|shard| shard.close());
     }
 }
 

@@ -112,7 +112,7 @@ impl Local {
             return Some(Found::Job(job));
         }
         let attend = self.pool.attendance();
-        if (turn % policy::tuning::DRIVER_EVERY == 0 || attend.is_called())
+        if (turn.is_multiple_of(policy::tuning::DRIVER_EVERY) || attend.is_called())
             && let Some(seat) = attend.pass()
         {
             seat.turn(Patience::None);

@@ -11,12 +11,13 @@ impl Local {
     /// Runs jobs until the pool has no use for this thread any more.
     pub(crate) fn run(&self) {
         loop {
-            if self.index.get().is_some() && !self.is_recalled() {
-                if let Some(found) = self.search() {
-                    self.end_search(&found);
-                    self.run_found(found);
-                    continue;
-                }
+            if self.index.get().is_some()
+                && !self.is_recalled()
+                && let Some(found) = self.search()
+            {
+                self.end_search(&found);
+                self.run_found(found);
+                continue;
             }
             if self.go_on_errand() {
                 continue;
@@ -45,11 +46,12 @@ impl Local {
                 }
             }
             Errand::Overtake => {
-                if self.index.get().is_none() && self.pool.is_overtaking() {
-                    if let Some(found) = self.find_task() {
-                        self.run_found(found);
-                        return true;
-                    }
+                if self.index.get().is_none()
+                    && self.pool.is_overtaking()
+                    && let Some(found) = self.find_task()
+                {
+                    self.run_found(found);
+                    return true;
                 }
             }
         }

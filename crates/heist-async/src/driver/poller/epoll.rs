@@ -55,11 +55,11 @@ impl Poller {
         if is_fine && !self.is_coarse.load(Ordering::Relaxed) {
             result = Some(self.wait_fine(events, timeout));
         }
-        if let Some(Err(error)) = &result {
-            if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) {
-                self.is_coarse.store(true, Ordering::Relaxed);
-                result = None;
-            }
+        if let Some(Err(error)) = &result
+            && matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
+        {
+            self.is_coarse.store(true, Ordering::Relaxed);
+            result = None;
         }
         match result.unwrap_or_else(|| self.wait_coarse(events, timeout)) {
             Ok(count) => count,

@@ -174,6 +174,16 @@ impl Wheel {
         None
     }
 
+    /// Whether it has no entries, not even ones that have fired.
+    pub fn is_unused(&self) -> bool {
+        self.slab.used() == 0
+    }
+
+    /// Whether it has never had an entry.
+    pub fn is_fresh(&self) -> bool {
+        self.slab.is_fresh()
+    }
+
     /// Takes out any entry, as if it had fired.
     pub fn pop_any(&mut self) -> Option<Waker> {
         self.advance(LAST);

@@ -31,13 +31,14 @@ pub(super) struct Slab {
     chunks: Vec<Box<[Entry]>>,
     /// Entries that were given back, linked by `next`.
     free: Option<Index>,
+    used: usize,
 }
 
 impl Slab {
     pub fn new(lists: usize) -> Self {
         let lists = Index::try_from(lists).expect("the wheel has few lists");
         let heads = (0..lists).map(|i| Link { prev: i, next: i }).collect();
-        Self { heads, chunks: Vec::new(), free: None }
+        Self { heads, chunks: Vec::new(), free: None, used: 0 }
     }
 
     /// An entry that is in no list.
@@ -48,6 +49,7 @@ impl Slab {
         entry.when = when;
         entry.waker = Some(waker);
         self.free = (next != index).then_some(next);
+        self.used += 1;
         index
     }
 
@@ -59,6 +61,17 @@ impl Slab {
         debug_assert!(entry.waker.is_none());
         entry.link.next = next;
         self.free = Some(index);
+        self.used -= 1;
+    }
+
+    /// Entries that were added and not given back.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Whether nothing was ever added.
+    pub fn is_fresh(&self) -> bool {
+        self.chunks.is_empty()
     }
 
     #[cfg(test)]
