@@ -96,7 +96,9 @@ impl<'scope> Base<'scope> {
     unsafe fn run(this: *const Self, f: impl FnOnce()) {
         if let Err(payload) = halt_unwinding(f) {
             // SAFETY: valid until counted out.
-            unsafe { &*this }.keep_panic(payload);
+            let scope = unsafe { &*this };
+            scope.keep_panic(payload);
+            scope.abort_tasks();
         }
         // SAFETY: as above.
         let pending = unsafe { &(*this).pending };
@@ -123,9 +125,6 @@ impl<'scope> Base<'scope> {
         let mut result = None;
         // SAFETY: `self` is valid and counts the body.
         unsafe { Self::run(self, || result = Some(body())) };
-        if result.is_none() {
-            self.abort_tasks();
-        }
         match here {
             Some(local) => {
                 let own = Arc::ptr_eq(local.pool(), &self.pool);
@@ -193,7 +192,7 @@ impl<'scope> Base<'scope> {
         }
         tasks.push(task);
         drop(tasks);
-        // The body has panicked before it could see this one.
+        // Somebody has panicked and could not see this one.
         if !self.panic.load(Ordering::Relaxed).is_null() {
             self.abort_tasks();
         }
@@ -269,8 +268,8 @@ impl<'scope> Scope<'scope> {
     /// ```
     ///
     /// # Panics
-    /// A panic of the task goes on where the scope was opened. If the scope's body or one of its jobs panics, its tasks are
-    /// aborted, and then waited for.
+    /// A panic of the task goes on where the scope was opened. If the scope's body, one of its jobs or one of its tasks panics, its
+    /// tasks are aborted, and then waited for.
     #[track_caller]
     pub fn spawn_task<F>(&self, future: F)
     where

@@ -218,19 +218,35 @@ impl Pool {
 
     fn schedule_outside(&self, task: TaskRef) {
         self.tasks.push(task);
-        // The push ends with a fence: E9.
-        self.announce_for(For::Task);
+        // The push ends with a fence: E9, and the partner of the one in `leave_if_done`.
         if self.is_over() {
-            self.run_late();
-        } else if self.idle.counters().free() == 0 {
+            return self.revive();
+        }
+        self.announce_for(For::Task);
+        if self.idle.counters().free() == 0 {
             // LIVENESS: everybody is busy, perhaps for long. While an index is free, a thread has just been woken for it,
             // or one searches.
             self.watch_tasks();
         }
     }
 
-    /// The pool's threads have left, and a task has become ready. A thread of its own runs it, and what it makes ready.
+    /// The pool's threads have left or are leaving, and a task has become ready: its waker has outlived them. Others are started,
+    /// and the pool is over again when there is nothing left to do.
     #[cold]
+    fn revive(&self) {
+        let desk = self.idle.open();
+        if self.is_over() {
+            self.phase.store(CLOSING, Ordering::Release);
+        }
+        drop(desk);
+        self.announce_task();
+        if self.live() == 0 && !self.tasks.is_empty() {
+            self.run_late();
+        }
+    }
+
+    /// No thread of the pool's own can be had for a task that became ready after the others have left: somebody else starts
+    /// them, or the system refuses. A thread beside the pool runs it, and what it makes ready.
     fn run_late(&self) {
         if self.late.swap(true, Ordering::AcqRel) {
             return;
@@ -484,7 +500,10 @@ impl Pool {
             0 => self.parallelism() + DEFAULT_SPARES,
             n => n,
         };
-        !self.config.foreign_threads && self.live() < most && !self.start_refused.load(Ordering::Relaxed)
+        !self.config.foreign_threads
+            && self.live() < most
+            && !self.is_over()
+            && !self.start_refused.load(Ordering::Relaxed)
     }
 
     /// Takes a seat for a thread that will run with `index`.
@@ -581,7 +600,7 @@ impl Pool {
 
     /// If the pool is closing and every thread of it sleeps with nothing to do, they may all leave.
     pub(crate) fn leave_if_done(&self) {
-        let desk = self.idle.open();
+        let mut desk = self.idle.open();
         // A thread that is not parked looks for work once more before it parks, and comes here after.
         if desk.parked().len() < self.live.load(Ordering::Relaxed)
             || self.has_visible_work()
@@ -590,17 +609,17 @@ impl Pool {
             return;
         }
         self.phase.store(OVER, Ordering::Release);
-        let parked = desk.parked().to_vec();
+        let parked = desk.dismiss();
         drop(desk);
         for id in parked {
             if let Some(worker) = self.table.get(id.into()) {
-                worker.parker.unpark();
-                self.attendance.rouse(id);
+                worker.dismiss(&self.attendance);
             }
         }
-        // A task that became ready while the phase changed.
+        // LIVENESS: a task that became ready while the phase changed. Our phase before our look; partner: `schedule_outside`.
+        fence(Ordering::SeqCst);
         if !self.tasks.is_empty() {
-            self.run_late();
+            self.revive();
         }
     }
 
@@ -829,9 +848,12 @@ impl Drop for Seat {
             self.pool.all_left.notify_all();
         }
         drop(guard);
-        // One thread less to wait for: the others may all be parked.
+        // One thread less to wait for: the others may all be parked, or there may be no other for a task that came late.
         if self.pool.is_closing() {
             self.pool.leave_if_done();
+            if self.pool.live() == 0 && !self.pool.tasks.is_empty() {
+                self.pool.revive();
+            }
         }
     }
 }

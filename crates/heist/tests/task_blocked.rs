@@ -9,6 +9,8 @@
 
 #[path = "rig/byte.rs"]
 mod byte;
+#[path = "rig/count.rs"]
+mod count;
 #[path = "rig/fenced.rs"]
 mod fenced;
 #[path = "rig/gate.rs"]
@@ -18,6 +20,7 @@ mod pool;
 #[path = "rig/watchdog.rs"]
 mod watchdog;
 
+use count::Count;
 use gate::Gate;
 use heist::{ThreadPool, ThreadPoolBuilder, task, time};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -120,25 +123,6 @@ const WAITS: [Waits; 9] = [
 enum As {
     Task,
     Job,
-}
-
-/// Opens the gate when so many have knocked.
-#[derive(Clone)]
-struct Count {
-    left: Arc<AtomicUsize>,
-    gate: Gate,
-}
-
-impl Count {
-    fn new(knocks: usize) -> Self {
-        Self { left: Arc::new(AtomicUsize::new(knocks)), gate: Gate::new() }
-    }
-
-    fn knock(&self) {
-        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.gate.open();
-        }
-    }
 }
 
 /// Every worker of the pool blocks until the neighbours have run.

@@ -288,8 +288,7 @@ fn futures_are_dropped_on_a_worker() {
                     act()
                 }
                 let by = told.recv().unwrap();
-                let expected = if is_gone { "heist-late" } else { NAME };
-                assert_eq!(by, expected, "{how:?}, pool gone: {is_gone}, from a pool: {from_a_pool}");
+                assert_eq!(by, NAME, "{how:?}, pool gone: {is_gone}, from a pool: {from_a_pool}");
                 ends.wait();
                 drop(pool);
             }

@@ -141,6 +141,11 @@ impl Desk {
         Self::take_out(&mut self.parked, thread)
     }
 
+    /// The pool is over: all that are parked, to be told.
+    pub fn dismiss(&mut self) -> Vec<u16> {
+        std::mem::take(&mut self.parked)
+    }
+
     /// `thread` sleeps in a wait. It may be woken to run others' jobs if no other thread can be had.
     pub fn wait(&mut self, thread: u16) {
         debug_assert!(!self.parked.contains(&thread) && !self.lenders.contains(&thread));

@@ -35,7 +35,7 @@ pub struct Worker {
     vacant_end: Mutex<Option<Owner<JobRef>>>,
     pub(crate) tasks: RunQueue,
     pub(crate) parker: Arc<Parker>,
-    /// What was given to the thread while it slept: one more than an index, `TASKS`, or 0 for nothing.
+    /// What was given to the thread while it slept: one more than an index, `TASKS`, `LEAVE`, or 0 for nothing.
     given: AtomicU32,
     /// What it does, for the monitor: counts jobs and turns as they begin and end; odd inside of one. Written by its thread.
     pace: AtomicU32,
@@ -98,6 +98,11 @@ impl Worker {
         self.wake_with(TASKS, For::Task, attend);
     }
 
+    /// Tells a parked thread, which is not in the list of parked ones any more, to leave.
+    pub(crate) fn dismiss(&self, attend: &crate::attend::Attendance) {
+        self.wake_with(LEAVE, For::Task, attend);
+    }
+
     fn wake_with(&self, given: u32, what: For, attend: &crate::attend::Attendance) {
         // ORDERING: release with the acquire in `take_given`: the desk's state. The parker would do, but a thread that
         // has not slept yet looks without it.
@@ -116,6 +121,7 @@ impl Worker {
         match self.given.swap(0, Ordering::Acquire) {
             0 => None,
             TASKS => Some(Given::Tasks),
+            LEAVE => Some(Given::Leave),
             n => Some(Given::Index((n - 1) as u16)),
         }
     }
@@ -128,7 +134,7 @@ impl Worker {
     fn take_given_index(&self) -> Option<u16> {
         self.take_given().map(|given| match given {
             Given::Index(index) => index,
-            Given::Tasks => unreachable!("given to a thread that is not parked"),
+            Given::Tasks | Given::Leave => unreachable!("given to a thread that is not parked"),
         })
     }
 
@@ -157,6 +163,8 @@ impl Worker {
 
 /// See [`Worker::give_tasks`].
 const TASKS: u32 = u32::MAX;
+/// See [`Worker::dismiss`].
+const LEAVE: u32 = u32::MAX - 1;
 
 /// What a sleeping thread was given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,6 +172,8 @@ enum Given {
     Index(u16),
     /// No index, but tasks to run.
     Tasks,
+    /// The pool has no use for it any more.
+    Leave,
 }
 
 /// What a thread without an index is there for.

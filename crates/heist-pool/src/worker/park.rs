@@ -80,15 +80,13 @@ impl Local {
                     self.start_errand(Errand::Overtake);
                     return Slept::Resumed;
                 }
+                Some(Given::Leave) => return Slept::Leave,
                 None => {}
-            }
-            if self.pool.is_over() {
-                return Slept::Leave;
             }
             if let Some(seat) = self.driver_seat() {
                 // LIVENESS(S4): as below, but whoever gives something interrupts the driver (E11). It may have come before
                 // we sat down.
-                if !self.worker.was_given() && !self.pool.is_over() {
+                if !self.worker.was_given() {
                     seat.turn(Patience::Forever);
                 }
                 drop(seat);
@@ -100,7 +98,7 @@ impl Local {
                 }
                 continue;
             }
-            // LIVENESS(S4): whoever gives an index, or ends the pool, unparks us after it has written so.
+            // LIVENESS(S4): whoever gives an index, or dismisses us, unparks us after it has written so.
             // A thread that somebody else has started cannot be started again.
             if self.pool.config().foreign_threads || self.pool.live() <= self.pool.parallelism() {
                 self.worker.parker.park();

@@ -61,10 +61,11 @@ impl Local {
 
     /// What an exit handler has spawned on this thread.
     pub(crate) fn run_own(&self) {
-        while let Some(job) = self.spawned.pop() {
-            self.run_found(Found::Job(job));
+        while let Some(found) =
+            self.spawned.pop().map(Found::Job).or_else(|| self.take_own_task().map(Found::Task))
+        {
+            self.run_found(found);
         }
-        self.hand_in_tasks();
     }
 
     /// Runs one job on top of whatever is on this thread's stack.
