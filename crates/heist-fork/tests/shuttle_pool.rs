@@ -8,62 +8,14 @@
 //! ```
 #![cfg(heist_shuttle)]
 
+#[path = "shuttle_rig/mod.rs"]
+mod rig;
+
 use heist_fork::{ThreadPool, ThreadPoolBuilder, blocking, join, scope, spawn};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heist_sync::{Arc, Condvar, Mutex, lock, thread};
-use shuttle::scheduler::{PctScheduler, RandomScheduler, ReplayScheduler};
-use shuttle::{Config, MaxSteps, Runner};
+use rig::{Ledger, explore, pool};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// Schedules per model and scheduler if the environment does not say.
-const ITERATIONS: usize = 2_000;
-/// Preemptions that the second scheduler places.
-const PCT_DEPTH: usize = 3;
-
-fn config() -> Config {
-    let mut config = Config::new();
-    // Jobs nest, and panics are caught inside of them.
-    config.stack_size = 0x4_0000;
-    config.max_steps = MaxSteps::FailAfter(1_000_000);
-    config
-}
-
-/// Runs `model` under all schedules asked for.
-fn explore(model: impl Fn() + Send + Sync + Copy + 'static) {
-    if let Ok(schedule) = std::env::var("HEIST_SHUTTLE_REPLAY") {
-        Runner::new(ReplayScheduler::new_from_encoded(&schedule), config()).run(model);
-        return;
-    }
-    let iterations = match std::env::var("HEIST_SHUTTLE_ITERATIONS") {
-        Ok(n) => n.parse().expect("HEIST_SHUTTLE_ITERATIONS is a number"),
-        Err(_) => ITERATIONS,
-    };
-    Runner::new(RandomScheduler::new(iterations), config()).run(model);
-    Runner::new(PctScheduler::new(PCT_DEPTH, iterations), config()).run(model);
-}
-
-fn pool(threads: usize) -> ThreadPool {
-    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
-}
-
-/// Counts how often each of a model's jobs ran.
-struct Ledger(Vec<AtomicUsize>);
-
-impl Ledger {
-    fn new(jobs: usize) -> Arc<Self> {
-        Arc::new(Self((0..jobs).map(|_| AtomicUsize::new(0)).collect()))
-    }
-
-    fn run(&self, job: usize) {
-        self.0[job].fetch_add(1, Ordering::Relaxed);
-    }
-
-    #[track_caller]
-    fn check(&self) {
-        let runs: Vec<usize> = self.0.iter().map(|n| n.load(Ordering::Relaxed)).collect();
-        assert!(runs.iter().all(|&n| n == 1), "each job exactly once: {runs:?}");
-    }
-}
 
 /// One place per index; two jobs that run with the same index meet here.
 struct Seats(Vec<AtomicBool>);
