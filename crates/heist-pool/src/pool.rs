@@ -584,7 +584,8 @@ impl Pool {
 
     // ---- threads go ----
 
-    pub(crate) fn is_closing(&self) -> bool {
+    /// Whether the handle is gone: what was accepted still runs, then the threads leave.
+    pub fn is_closing(&self) -> bool {
         self.phase.load(Ordering::Acquire) != OPEN
     }
 

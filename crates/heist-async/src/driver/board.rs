@@ -93,6 +93,12 @@ impl Board {
         }
     }
 
+    /// Whether the pool takes no more work from outside.
+    #[cfg(not(heist_loom))]
+    pub fn is_closing(&self) -> bool {
+        self.pool.0.upgrade().is_some_and(|pool| pool.is_closing())
+    }
+
     /// Makes sure that some thread of the pool takes a turn.
     pub fn attend(&self) {
         // LIVENESS: without a pool nobody waits, and the driver's end wakes everything that was registered.

@@ -94,10 +94,12 @@ impl Reactor {
         let gone = sources.gone.len();
         drop(sources);
         self.gone.store(gone, Ordering::Relaxed);
-        self.used.fetch_sub(1, Ordering::Relaxed);
-        // LIVENESS: only memory waits for this, so once is enough, and a turn that comes by itself does as well.
-        if gone == MOST_GONE
+        let was_last = self.used.fetch_sub(1, Ordering::AcqRel) == 1;
+        // LIVENESS: a closed pool waits for its last socket, and its last thread perhaps in a turn. For the rest only memory
+        // waits, so once is enough, and a turn that comes by itself does as well.
+        if (was_last || gone == MOST_GONE)
             && let Some(board) = self.board.upgrade()
+            && (gone == MOST_GONE || board.is_closing())
         {
             board.interrupt();
         }
