@@ -731,7 +731,7 @@ impl Pool {
     pub fn stop_trace(&self) -> Trace {
         self.tracing.store(false, Ordering::Relaxed);
         let from = lock(&self.trace_from);
-        let mut trace = Trace::builder();
+        let mut trace = Trace::builder().until(heist_trace::now_ns());
         for worker in self.table.iter() {
             let Some(ring) = worker.ring() else { continue };
             let mut events = Vec::new();

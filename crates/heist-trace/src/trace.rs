@@ -20,6 +20,8 @@ pub struct Trace {
     events: Vec<Event>,
     lost: u64,
     threads: BTreeMap<u16, String>,
+    /// When recording stopped, if that is known.
+    until_ns: u64,
 }
 
 impl Trace {
@@ -124,10 +126,12 @@ impl Trace {
         binary::read(r)
     }
 
-    /// The time of the first and of the last event; zeros for an empty trace.
+    /// The time of the first event and of the last, or of the end of recording; zeros for an empty trace.
     pub(crate) fn range_ns(&self) -> (u64, u64) {
-        let at = |event: Option<&Event>| event.map_or(0, |e| e.at_ns);
-        (at(self.events.first()), at(self.events.last()))
+        match (self.events.first(), self.events.last()) {
+            (Some(first), Some(last)) => (first.at_ns, last.at_ns.max(self.until_ns)),
+            _ => (0, 0),
+        }
     }
 }
 
@@ -228,8 +232,22 @@ impl Builder {
     /// ```
     pub fn trace(mut self, other: Trace) -> Self {
         self.trace.lost = self.trace.lost.saturating_add(other.lost);
+        self.trace.until_ns = self.trace.until_ns.max(other.until_ns);
         self.trace.threads.extend(other.threads);
         self.trace.events.extend(other.events);
+        self
+    }
+
+    /// Recording stopped then: what had not ended goes on to there. Without it, a trace ends with its last event.
+    ///
+    /// ```
+    /// use heist_trace::{Event, Kind, Timeline, Trace};
+    /// let start = Event { at_ns: 10, kind: Kind::JobStart, thread: 0, worker: Some(0), arg: 0 };
+    /// let trace = Trace::builder().events([start]).until(50).finish();
+    /// assert_eq!(Timeline::new(&trace).duration_ns(), 40);
+    /// ```
+    pub fn until(mut self, at_ns: u64) -> Self {
+        self.trace.until_ns = self.trace.until_ns.max(at_ns);
         self
     }
 
