@@ -100,7 +100,8 @@ where
     R: Send,
 {
     match Local::current() {
-        Some(_) => run(f),
+        Some(local) if local.runs_jobs() => run(f),
+        Some(local) => local.pool().install(|| run(f)),
         None => fork_outside(global::pool(), f),
     }
 }
@@ -117,7 +118,7 @@ where
     R: Send,
 {
     match Local::current() {
-        Some(local) if Arc::ptr_eq(local.pool(), pool) => run(f),
+        Some(local) if Arc::ptr_eq(local.pool(), pool) && local.runs_jobs() => run(f),
         Some(_) => pool.install(|| run(f)),
         None => fork_outside(pool, f),
     }

@@ -409,8 +409,11 @@ where
     RA: Send,
     RB: Send,
 {
-    if here.local().is_null() {
-        return global::pool().install(move || fork_here(a, b));
+    match Local::of(here) {
+        None => return global::pool().install(move || fork_here(a, b)),
+        // It has no index: a thread that has one takes both.
+        Some(local) if !local.runs_jobs() => return local.pool().install(move || fork_here(a, b)),
+        Some(_) => {}
     }
     // One after the other, with the same rules for panics.
     let ra = halt_unwinding(|| a.run_here(here, top));

@@ -2,10 +2,10 @@
 
 use heist_pool::worker::Local;
 
-/// Whether the calling thread is a pool's.
+/// Whether the calling thread is a pool's and may run jobs.
 #[inline]
 pub fn is_worker() -> bool {
-    Local::current().is_some()
+    Local::current().is_some_and(Local::runs_jobs)
 }
 
 /// Whether another thread would take more work from this one now: somebody searches, or sleeps with a free index, and what

@@ -58,7 +58,7 @@ pub fn current() -> Arc<Pool> {
 /// Runs `f` on a thread of the current pool, or else of the global one.
 pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     match Local::current() {
-        Some(_) => f(),
+        Some(local) => local.pool().install(f),
         None => pool().install(f),
     }
 }

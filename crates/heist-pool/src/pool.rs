@@ -382,6 +382,15 @@ impl Pool {
         self.guests.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Whether every index is in use, and all who have one sleep in the kernel.
+    pub(crate) fn all_holders_sleep(&self) -> bool {
+        let desk = self.idle.open();
+        let holders: Vec<u16> = (0..self.parallelism() as u16).filter_map(|i| desk.holder(i)).collect();
+        drop(desk);
+        let sleeps = |id: u16| self.table.get(id.into()).is_none_or(|w| crate::kernel::is_asleep(w.tid()));
+        holders.len() == self.parallelism() && holders.into_iter().all(sleeps)
+    }
+
     /// The kernel's numbers of all threads that run jobs now, or are stuck in one, by thread number.
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     pub(crate) fn running_threads(&self) -> Vec<(u16, u32)> {
@@ -666,7 +675,8 @@ impl Pool {
     /// Runs `f` on a thread of this pool and waits for it.
     pub fn install<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
         match Local::current() {
-            Some(local) if Arc::ptr_eq(local.pool(), self) => f(),
+            Some(local) if Arc::ptr_eq(local.pool(), self) && local.runs_jobs() => f(),
+            Some(local) if Arc::ptr_eq(local.pool(), self) => local.install_with_index(f),
             Some(local) => {
                 let job = StackJob::new(f, Arc::clone(&local.worker().parker));
                 // SAFETY: we wait for its signal before it moves.

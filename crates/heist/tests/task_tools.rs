@@ -300,6 +300,7 @@ fn intervals() {
                         "tick {tick} of every {period:?} was too early"
                     );
                 }
+                life.end();
             })
         })
         .collect();

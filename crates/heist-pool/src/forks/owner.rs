@@ -94,6 +94,11 @@ impl Hot {
         debug_assert!(self.local().is_null());
         self.set_head(slot);
     }
+
+    /// After a push that met its bound, on a thread that may not fork.
+    pub(crate) fn take_back(&self, slot: *mut Slot) {
+        self.set_head(slot);
+    }
 }
 
 impl Stack {

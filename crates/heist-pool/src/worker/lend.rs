@@ -2,15 +2,20 @@
 
 use super::Local;
 use crate::idle::Regain;
+use crate::job::{HeapJob, JobRef, StackJob};
 use crate::kernel;
 use crate::place::For;
 use crate::signal::Awaited;
 use heist_policy as policy;
+use heist_sync::StdArc as Arc;
+use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_trace::Kind;
 use std::time::Duration;
 
 /// How often a thread that wants its index back looks whether the holder is asleep.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// As rarely as that, after a while.
+const LOOK_AT_LAST_EVERY: Duration = Duration::from_millis(64);
 
 impl Local {
     /// Sleeps until `target` is over, and meanwhile lets another thread have the index. The caller has announced the wait.
@@ -130,6 +135,54 @@ impl Local {
                 return;
             }
         }
+    }
+
+    /// Runs `f` on a thread with an index, for a task that runs without one, and waits for it. If all that have an index sleep
+    /// in the kernel, which can be because of a lock that the task holds, it goes on without, as [`regain`](Self::regain)
+    /// does.
+    #[cold]
+    pub(crate) fn install_with_index<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+        struct Queued {
+            is_taken: AtomicBool,
+            job: JobRef,
+        }
+        // SAFETY: only the one that takes the job uses it, and a job may run on any thread.
+        unsafe impl Sync for Queued {}
+        struct Forgo<'a>(&'a Local);
+        impl Drop for Forgo<'_> {
+            fn drop(&mut self) {
+                self.0.forgoes.set(false);
+            }
+        }
+
+        let job = StackJob::new(f, Arc::clone(&self.worker.parker));
+        // SAFETY: we wait for its signal before it moves; whoever is too late for it does not look at it.
+        let queued = Arc::new(Queued { is_taken: AtomicBool::new(false), job: unsafe { job.as_job_ref() } });
+        let theirs = Arc::clone(&queued);
+        let take = move || {
+            if !theirs.is_taken.swap(true, Ordering::AcqRel) {
+                // SAFETY: taken, so once.
+                unsafe { theirs.job.run() };
+            }
+        };
+        // SAFETY: jobs on the stack do not unwind, and what is borrowed is not touched after we have taken it back.
+        self.pool.inject(unsafe { HeapJob::boxed(take, std::ptr::null()) });
+        self.trace(Kind::Block, 0);
+        let mut look_in = LOOK_EVERY;
+        // LIVENESS: announced, so whoever runs the job unparks us; and we look ourselves, less and less often: many may wait
+        // beside a long computation.
+        while job.signal().announce_wait() {
+            let is_told = self.worker.parker.park_timeout(look_in);
+            look_in = (2 * look_in).min(LOOK_AT_LAST_EVERY);
+            if !is_told && self.pool.all_holders_sleep() && !queued.is_taken.swap(true, Ordering::AcqRel) {
+                self.forgoes.set(true);
+                let _forgo = Forgo(self);
+                // SAFETY: taken, so once.
+                unsafe { queued.job.run() };
+            }
+        }
+        self.trace(Kind::Unblock, 0);
+        job.into_result()
     }
 
     /// A guest goes: what it spawned stays, and its index is free.

@@ -203,6 +203,8 @@ pub struct Local {
     /// It sleeps, or has not run anything since it slept: its core mask may not be its own.
     lying: Cell<bool>,
     errand: Cell<Errand>,
+    /// It runs tasks without an index, and now jobs too, because all who have one sleep.
+    forgoes: Cell<bool>,
     /// A task's turn is on its stack.
     in_turn: Cell<bool>,
     /// How many turns in a row went to the next place.
@@ -232,6 +234,7 @@ impl Local {
             last: Cell::new(For::Job),
             lying: Cell::new(false),
             errand: Cell::new(Errand::None),
+            forgoes: Cell::new(false),
             in_turn: Cell::new(false),
             next_runs: Cell::new(0),
             is_guest,
@@ -328,7 +331,11 @@ impl Local {
     pub(crate) fn start_errand(&self, errand: Errand) {
         match errand {
             Errand::Rescue => self.pool.rescuer_comes(self.worker.id),
-            Errand::Overtake => crate::kernel::hurry(),
+            Errand::Overtake => {
+                crate::kernel::hurry();
+                // Every push from here on comes to `push_slow`, which refuses it.
+                let _ = self.worker.stack.arm();
+            }
             Errand::None => {}
         }
         self.errand.set(errand);
@@ -352,6 +359,13 @@ impl Local {
         }
         self.worker.holds.store(index.is_some(), Ordering::Relaxed);
         self.index.set(index);
+    }
+
+    /// Whether jobs may run on this thread: not while it runs tasks without an index. Then they go through the injector, to
+    /// a thread that has one.
+    #[inline]
+    pub fn runs_jobs(&self) -> bool {
+        self.index.get().is_some() || self.errand.get() != Errand::Overtake || self.forgoes.get()
     }
 
     /// Whether tasks that become ready on this thread may be queued here: it comes back to its loop.

@@ -106,6 +106,9 @@ impl Local {
 
     /// Puts a job into the own queue and tells whoever sleeps.
     pub fn spawn(&self, job: JobRef) {
+        if !self.runs_jobs() {
+            return self.pool.inject(job);
+        }
         self.spawned.push(job);
         // ORDERING(E9): as in `Pool::announce`.
         #[cfg(not(heist_planted = "idle_spawn_unfenced"))]
@@ -153,6 +156,11 @@ impl Local {
 impl Local {
     /// Goes on with a push that met its bound, and tells whoever sleeps if something was shared.
     pub fn push_slow(&self, slot: *mut Slot) -> Pushed {
+        if !self.runs_jobs() {
+            // The request stays, so that the next push comes here too.
+            self.hot.take_back(slot);
+            return Pushed::Full;
+        }
         #[cfg(heist_planted = "idle_clear_after_counters")]
         if policy::on_new_work(self.pool.idle().counters().view()) == policy::Wake::Nobody {
             return self.worker.stack.push_slow(self.hot, slot);
