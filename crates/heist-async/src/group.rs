@@ -91,6 +91,9 @@ impl<E: Send + 'static> TaskGroup<E> {
             while self.set.len() >= self.limit {
                 self.one_ends().await;
             }
+            if self.has_failed() {
+                return;
+            }
             let shared = Arc::clone(&self.shared);
             let task = async move {
                 if let Err(error) = future.await {
@@ -100,6 +103,7 @@ impl<E: Send + 'static> TaskGroup<E> {
             let abort = self.set.spawn_at(task, site);
             let mut shared = lock(&self.shared);
             if shared.failed {
+                // It has failed meanwhile, and could not see this one.
                 drop(shared);
                 abort.abort();
             } else {

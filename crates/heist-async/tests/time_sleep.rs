@@ -280,6 +280,21 @@ fn a_busy_future_times_out() {
     });
 }
 
+/// More than a task's budget: those at the end must be set too, however often the first are polled.
+#[test]
+fn a_task_that_polls_them_all() {
+    let _watch = watch!();
+    let all = spawn(async {
+        let mut sleeps: Vec<_> = (0..1000).map(|i| sleep(ms(5 + i % 20))).collect();
+        std::future::poll_fn(|cx| {
+            sleeps.retain_mut(|sleep| Pin::new(sleep).poll(cx).is_pending());
+            if sleeps.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    });
+    block_on(all).unwrap();
+}
+
 #[test]
 fn an_interval_keeps_its_schedule() {
     let _watch = watch!();

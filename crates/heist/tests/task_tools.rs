@@ -410,7 +410,7 @@ fn a_pinned_task_stays_on_its_thread() {
         })
     });
     assert_eq!(block_on(pinned.unwrap()).unwrap(), "heist-pinned");
-    let error = block_on(task::spawn_pinned(|| async { throw("pinned") }).unwrap()).map(|()| ()).unwrap_err();
+    let error = block_on(task::spawn_pinned(|| async { throw("pinned") }).unwrap()).unwrap_err();
     assert_eq!(error.into_panic().downcast_ref(), Some(&"pinned"));
 }
 
@@ -492,7 +492,10 @@ fn the_dump_tells_states() {
     in_turn.block();
     let waiting = pool.spawn_task(waits.clone());
     let leaked = pool.spawn_task(std::future::pending::<()>());
-    let named = pool.block_on(async { task::Builder::new().name("named").spawn(never) });
+    let (send, receive) = channel();
+    // Inside of the pool, so that the task is the pool's.
+    pool.block_on(async { send.send(task::Builder::new().name("named").spawn(never)).unwrap() });
+    let named = receive.recv().unwrap();
     let info = until_state(running.id(), task::State::Running);
     assert_eq!((info.name(), info.site().file(), info.site().line()), (None, file!(), site));
     until_state(waiting.id(), task::State::Scheduled);

@@ -28,6 +28,7 @@
 #![cfg(not(heist_loom))]
 
 mod addrs;
+mod backlog;
 mod byte_stream;
 mod lookup;
 mod socket;

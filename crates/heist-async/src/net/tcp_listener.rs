@@ -2,7 +2,7 @@
 
 use super::lookup::first_of;
 use super::socket::Socket;
-use super::{TcpStream, ToSocketAddrs};
+use super::{TcpStream, ToSocketAddrs, backlog};
 use crate::driver::readiness::Direction;
 use std::io;
 use std::net::SocketAddr;
@@ -40,7 +40,9 @@ impl TcpListener {
     /// ```
     pub async fn bind(addrs: impl ToSocketAddrs) -> io::Result<Self> {
         first_of("bind to", addrs, async |addr| {
-            Ok(Self { socket: Socket::new(mio::net::TcpListener::bind(addr)?)? })
+            let listener = mio::net::TcpListener::bind(addr)?;
+            backlog::raise(&listener);
+            Ok(Self { socket: Socket::new(listener)? })
         })
         .await
     }

@@ -1,7 +1,7 @@
 //! Waits for connections to a path.
 
-use super::UnixStream;
 use super::socket::Socket;
+use super::{UnixStream, backlog};
 use crate::driver::readiness::Direction;
 use std::io;
 use std::os::unix::net::SocketAddr;
@@ -36,7 +36,9 @@ impl UnixListener {
     /// assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
     /// ```
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self { socket: Socket::new(mio::net::UnixListener::bind(path)?)? })
+        let listener = mio::net::UnixListener::bind(path)?;
+        backlog::raise(&listener);
+        Ok(Self { socket: Socket::new(listener)? })
     }
 
     /// Waits for the next connection.

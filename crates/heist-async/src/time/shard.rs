@@ -14,7 +14,9 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
+/// Aligned, so that two shards' locks do not share a line, nor a pair of lines that is fetched together.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct Shard {
     state: Mutex<State>,
     /// Its driver is gone. Not for long: until its last timer is removed.
