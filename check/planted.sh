@@ -47,6 +47,9 @@ task_awaiter_comes_too_late        async task::loom::awaiting_against_the_end
 task_leaves_before_it_tells        async task::loom::awaiting_against_the_end
 task_last_to_go_forgets_it         async task::loom::the_last_waker_against_the_handle
 task_block_on_forgets_a_wake       async block_on::loom::a_sleep_against_wakes
+driver_begin_no_fence              async driver::loom::timer_insert_against_a_turn
+driver_no_second_look              async driver::loom::reactor_opened_against_a_turn
+driver_source_one_look             async driver::loom::event_against_a_wait
 "
 others="
 signal_late_parker           pool signal::loom::set_against_wait_and_free

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::iters::memory::Work;
 use crate::lines::Line;
+use crate::tasks::serve::Service;
 
 /// Measures heist against its peers, in one process and in alternation.
 #[derive(Parser)]
@@ -16,6 +18,9 @@ pub struct Args {
     /// Run only this line (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub only: Vec<Line>,
+    /// Of the lines iters and sorts, run only rows whose name contains this (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    pub row: Vec<String>,
     /// Name the lines and end
     #[arg(long)]
     pub list: bool,
@@ -44,6 +49,12 @@ pub enum Command {
     Idle { backend: Pooled },
     /// Run nested loops: prints the peak number of threads as JSON
     Threads { backend: Pooled, workers: usize },
+    /// Collect or sort so many u64 once: prints the peak memory that it took as JSON
+    Memory { backend: Pooled, work: Work, items: usize },
+    /// Park so many tasks: prints the resident bytes a task
+    Parked { runtime: Async, tasks: usize },
+    /// Serve on a free port, which is printed, until standard input ends
+    Serve { service: Service, runtime: Async },
     /// Compute fib(N) with two workers: prints time, CPU time and context switches
     Switches { backend: Backend, n: u32 },
 }
@@ -82,6 +93,34 @@ impl Pooled {
             Pooled::Rayon => "rayon",
             #[cfg(feature = "heist")]
             Pooled::Heist => "heist",
+        }
+    }
+}
+
+/// The runtimes for async tasks.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Async {
+    /// tokio, multi-threaded
+    Tokio,
+    /// heist
+    #[cfg(feature = "heist")]
+    Heist,
+}
+
+impl Async {
+    /// In the order in which they are entered.
+    pub const ALL: &[Async] = &[
+        Async::Tokio,
+        #[cfg(feature = "heist")]
+        Async::Heist,
+    ];
+
+    /// The word that the command line knows it by.
+    pub fn word(self) -> &'static str {
+        match self {
+            Async::Tokio => "tokio",
+            #[cfg(feature = "heist")]
+            Async::Heist => "heist",
         }
     }
 }

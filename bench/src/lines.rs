@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::machine::Watch;
 use crate::race::Plan;
 use crate::report::{Report, Table};
-use crate::{cold, deque, fib, idle, loops, nested, spawn, tree};
+use crate::{cold, deque, fib, idle, iters, loops, nested, spawn, tasks, tree};
 
 /// Above this share of a core in the hands of others, best times on all cores are too high.
 const BUSY: f64 = 0.1;
@@ -34,6 +34,20 @@ pub enum Line {
     Nested,
     /// Scopes with 100,000 spawns, and install from outside
     Spawn,
+    /// Parallel iterators: 24 workloads at three sizes, uneven loops, memory, 2 workers
+    Iters,
+    /// Parallel sorts, also against the standard library's, 2 workers
+    Sorts,
+    /// Async tasks: spawn, turns, channels, a million at once, wake-ups, memory, 2 workers
+    Tasks,
+    /// Timers: price and lateness, 2 workers
+    Timers,
+    /// Tasks and timers beside tasks that block their workers
+    Blocked,
+    /// TCP echo, and 10,000 silent connections; servers of 2 workers
+    Echo,
+    /// HTTP with hyper: greetings, and greetings beside requests that compute; servers of 2 workers
+    Http,
     /// CPU time and wake-ups of an idle pool
     Idle,
 }
@@ -48,6 +62,13 @@ impl Line {
             Line::Cold => cold::line(plan),
             Line::Nested => nested::line(plan),
             Line::Spawn => spawn::line(plan),
+            Line::Iters => iters::line(plan),
+            Line::Sorts => iters::sorts::line(plan),
+            Line::Tasks => tasks::line(plan),
+            Line::Timers => tasks::timers::line(plan),
+            Line::Blocked => tasks::blocked::line(plan),
+            Line::Echo => tasks::echo::line(plan),
+            Line::Http => tasks::http::line(plan),
             Line::Idle => idle::line(plan),
         }
     }
@@ -78,7 +99,12 @@ pub fn run(args: &Args) -> ExitCode {
         }
     };
 
-    let mut plan = Plan { quick: args.quick, rounds: args.rounds, rng: fastrand::Rng::with_seed(seed) };
+    let mut plan = Plan {
+        quick: args.quick,
+        rounds: args.rounds,
+        rows: args.row.clone(),
+        rng: fastrand::Rng::with_seed(seed),
+    };
     let mut report = Report { seed, quick: args.quick, tables: Vec::new() };
     let start = Instant::now();
     for line in Line::value_variants() {

@@ -10,6 +10,7 @@ mod cold;
 mod deque;
 mod fib;
 mod idle;
+mod iters;
 mod lines;
 mod loops;
 mod machine;
@@ -19,6 +20,7 @@ mod process;
 mod race;
 mod report;
 mod spawn;
+mod tasks;
 mod tree;
 mod visit;
 
@@ -33,6 +35,9 @@ fn main() -> ExitCode {
         Some(Command::FibOnce { backend, n }) => fib::once(backend, n),
         Some(Command::Idle { backend }) => idle::alone(backend),
         Some(Command::Threads { backend, workers }) => nested::threads::alone(backend, workers),
+        Some(Command::Memory { backend, work, items }) => iters::memory::alone(backend, work, items),
+        Some(Command::Parked { runtime, tasks }) => tasks::parked::alone(runtime, tasks),
+        Some(Command::Serve { service, runtime }) => tasks::serve::alone(service, runtime),
         Some(Command::Switches { backend, n }) => fib::switches(backend, n),
         None if args.list => lines::list(),
         None => return lines::run(&args),

@@ -17,6 +17,8 @@ const SETTLE: Duration = Duration::from_millis(1);
 pub struct Plan {
     pub quick: bool,
     pub rounds: Option<u32>,
+    /// Parts of the names of the rows to run; all if there are none.
+    pub rows: Vec<String>,
     pub rng: fastrand::Rng,
 }
 
@@ -24,6 +26,11 @@ impl Plan {
     /// The rounds asked for, or the line's own default.
     pub fn rounds(&self, full: u32, quick: u32) -> u32 {
         self.rounds.unwrap_or(if self.quick { quick } else { full })
+    }
+
+    /// Whether a row was asked for.
+    pub fn wants_row(&self, name: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|row| name.contains(row))
     }
 
     /// The size for a full or a quick run.

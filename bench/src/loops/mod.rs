@@ -10,7 +10,7 @@ mod rayon;
 
 use std::hint::black_box;
 
-use items::{ITEMS, Items};
+pub use items::{ITEMS, Items};
 
 use crate::peers::{self, Backend, rayon::Rayon};
 use crate::race::{Plan, Race};

@@ -8,9 +8,18 @@ pub use heist_fork::{
 };
 
 /// Whether another worker would take work from this thread now. Costs a few nanoseconds; `false` outside of a pool.
+///
+/// If there is something to take already, this lets it be taken: forks are private until somebody asks, and who has asked
+/// is answered at the next fork, which in a long loop may be far away.
 #[inline]
 pub(crate) fn is_hungry() -> bool {
-    heist_fork::raw::is_hungry()
+    if heist_fork::raw::is_hungry() {
+        return true;
+    }
+    if heist_fork::raw::is_worker() {
+        join(|| (), || ());
+    }
+    false
 }
 
 /// Whether the calling thread is a pool's. It may be without an index for a while.

@@ -1,6 +1,6 @@
 //! How a worker that finds nothing goes to sleep.
 
-use crate::tuning::{IDLE_SPIN_NS, STEAL_ROUNDS};
+use crate::tuning::{IDLE_SPIN_NS, STEAL_ROUNDS, TASK_STEAL_ROUNDS};
 
 /// The three rungs of idleness. A worker steps down in this order, never skips one, and climbs back to work from any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +29,13 @@ impl Limits {
     /// assert_eq!(heist_policy::Limits::DEFAULT, heist_policy::Limits::default());
     /// ```
     pub const DEFAULT: Limits = Limits { rounds: STEAL_ROUNDS, spin_ns: IDLE_SPIN_NS };
+
+    /// [`TASK_STEAL_ROUNDS`](crate::tuning::TASK_STEAL_ROUNDS) and no time, for a worker whose last work was a task.
+    ///
+    /// ```
+    /// assert!(heist_policy::Limits::AFTER_TASKS.rounds < heist_policy::Limits::DEFAULT.rounds);
+    /// ```
+    pub const AFTER_TASKS: Limits = Limits { rounds: TASK_STEAL_ROUNDS, spin_ns: 0 };
 }
 
 impl Default for Limits {

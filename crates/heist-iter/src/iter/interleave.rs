@@ -144,7 +144,7 @@ where
         let (of_i, of_j) = shares(index, self.i_len, self.j_len, self.is_i_next);
         let (i_left, i_right) = self.i.split_at(of_i);
         let (j_left, j_right) = self.j.split_at(of_j);
-        let is_i_next = self.is_i_next == (index % 2 == 0);
+        let is_i_next = self.is_i_next == index.is_multiple_of(2);
         (
             InterleaveProducer { i: i_left, i_len: of_i, j: j_left, j_len: of_j, is_i_next: self.is_i_next },
             InterleaveProducer {

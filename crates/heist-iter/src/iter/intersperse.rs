@@ -156,7 +156,7 @@ impl<I: DoubleEndedIterator<Item: Clone>> DoubleEndedIterator for IntersperseIte
     fn next_back(&mut self) -> Option<I::Item> {
         self.len = self.len.checked_sub(1)?;
         // Now `len` is the index of the last one.
-        let is_separator = self.is_separator_next == (self.len % 2 == 0);
+        let is_separator = self.is_separator_next == self.len.is_multiple_of(2);
         if is_separator { Some(self.separator.clone()) } else { self.base.next_back() }
     }
 }

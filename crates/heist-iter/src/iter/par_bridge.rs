@@ -77,6 +77,7 @@ struct Shared<Iter> {
 
 impl<Iter: Iterator<Item: Send> + Send> UnindexedProducer for &Shared<Iter> {
     type Item = Iter::Item;
+    const TAKES_ALL: bool = true;
 
     fn split(self) -> (Self, Option<Self>) {
         // ORDERING: Relaxed: only the count matters.

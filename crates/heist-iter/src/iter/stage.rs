@@ -68,6 +68,13 @@ where
     fn full(&self) -> bool {
         self.stage.is_full() || self.base.full()
     }
+
+    const CUTS_BEGUN: bool = B::CUTS_BEGUN;
+
+    fn cut_begun(folder: Self::Folder, index: usize) -> (Self::Folder, Self, B::Reducer) {
+        let (base, far, reducer) = B::cut_begun(folder.base, index);
+        (Through::new(base, folder.stage), Through::new(far, folder.stage), reducer)
+    }
 }
 
 impl<T, B, S> UnindexedConsumer<T> for Through<B, S>

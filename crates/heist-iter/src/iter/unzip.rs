@@ -207,6 +207,16 @@ where
     fn full(&self) -> bool {
         self.left.full() && self.right.full()
     }
+
+    const CUTS_BEGUN: bool = A::CUTS_BEGUN && B::CUTS_BEGUN;
+
+    fn cut_begun(folder: Self::Folder, index: usize) -> (Self::Folder, Self, Self::Reducer) {
+        let deal = folder.deal;
+        let (near_a, far_a, reducer_a) = A::cut_begun(folder.left, index);
+        let (near_b, far_b, reducer_b) = B::cut_begun(folder.right, index);
+        let far = Dealt { deal, left: far_a, right: far_b };
+        (Dealt { deal, left: near_a, right: near_b }, far, BothReducers(reducer_a, reducer_b))
+    }
 }
 
 impl<T, A, B, D> UnindexedConsumer<T> for Dealt<'_, A, B, D>

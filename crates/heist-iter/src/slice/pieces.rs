@@ -53,6 +53,16 @@ pub(crate) trait Separator<S>: Sync {
 
     /// The last separator that begins in `within`.
     fn last(&self, sequence: &S, within: Range<usize>) -> Option<Range<usize>>;
+
+    /// Feeds all pieces of `sequence` to `folder`, until it is full. Where somebody knows a faster way than one search after
+    /// the other, this is the place.
+    fn fold_pieces<F: Folder<S>>(&self, sequence: S, keep: Keep, clear_from: usize, folder: F) -> F
+    where
+        S: Sequence,
+        Self: Sized,
+    {
+        Pieces::resumed(sequence, self, keep, clear_from).fold_one_by_one(folder)
+    }
 }
 
 /// What becomes of the separators.
@@ -78,6 +88,23 @@ pub(crate) struct Pieces<'sep, S, P> {
 impl<'sep, S: Sequence, P: Separator<S>> Pieces<'sep, S, P> {
     pub(crate) fn new(sequence: S, separator: &'sep P, keep: Keep) -> Self {
         Pieces { clear_from: sequence.len(), rest: sequence, separator, keep }
+    }
+
+    /// The pieces of a sequence in which no separator begins from `clear_from` on.
+    pub(crate) fn resumed(rest: S, separator: &'sep P, keep: Keep, clear_from: usize) -> Self {
+        Pieces { rest, separator, keep, clear_from }
+    }
+
+    /// Finds one separator after the other.
+    pub(crate) fn fold_one_by_one<F: Folder<S>>(mut self, mut folder: F) -> F {
+        while let Some(separator) = self.separator.first(&self.rest, 0..self.clear_from) {
+            let end = if self.keep == Keep::Inclusive { separator.end } else { separator.start };
+            folder = folder.consume(self.take_until(separator, end));
+            if folder.full() {
+                return folder;
+            }
+        }
+        if self.rest.len() > 0 || self.keep == Keep::Between { folder.consume(self.rest) } else { folder }
     }
 
     /// Takes the first `end` elements, and leaves what comes after `separator`.
@@ -115,14 +142,7 @@ impl<S: Sequence, P: Separator<S>> UnindexedProducer for Pieces<'_, S, P> {
         (left, Some(self))
     }
 
-    fn fold_with<F: Folder<S>>(mut self, mut folder: F) -> F {
-        while let Some(separator) = self.separator.first(&self.rest, 0..self.clear_from) {
-            let end = if self.keep == Keep::Inclusive { separator.end } else { separator.start };
-            folder = folder.consume(self.take_until(separator, end));
-            if folder.full() {
-                return folder;
-            }
-        }
-        if self.rest.len() > 0 || self.keep == Keep::Between { folder.consume(self.rest) } else { folder }
+    fn fold_with<F: Folder<S>>(self, folder: F) -> F {
+        self.separator.fold_pieces(self.rest, self.keep, self.clear_from, folder)
     }
 }

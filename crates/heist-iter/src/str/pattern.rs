@@ -1,5 +1,6 @@
 //! What text is searched for.
 
+use crate::iter::plumbing::Folder;
 use std::ops::Range;
 
 /// What a character may match: the standard library's patterns as far as they are about single characters.
@@ -11,9 +12,18 @@ pub trait Pattern: Sized + Sync + Send {
 
     /// The last match.
     fn rfind_in(&self, text: &str) -> Option<Range<usize>>;
+
+    /// Feeds what `str::split` yields.
+    fn fold_split<'ch, F: Folder<&'ch str>>(&self, text: &'ch str, folder: F) -> F;
+
+    /// Feeds what `str::split_terminator` yields.
+    fn fold_split_terminator<'ch, F: Folder<&'ch str>>(&self, text: &'ch str, folder: F) -> F;
+
+    /// Feeds what `str::split_inclusive` yields.
+    fn fold_split_inclusive<'ch, F: Folder<&'ch str>>(&self, text: &'ch str, folder: F) -> F;
 }
 
-/// Forwards to `str::find` and `str::rfind`, which know a faster way for each kind of pattern.
+/// Forwards to the methods of `str`, which know a faster way for each kind of pattern.
 macro_rules! std_pattern {
     ($(impl[$($generics:tt)*] $pattern:ty: |$this:ident| $std:expr;)*) => {$(
         impl<$($generics)*> Pattern for $pattern {
@@ -27,6 +37,29 @@ macro_rules! std_pattern {
             fn rfind_in(&self, text: &str) -> Option<Range<usize>> {
                 let $this = self;
                 text.rfind($std).map(|start| whole_char(text, start))
+            }
+
+            fn fold_split<'ch, Fold: Folder<&'ch str>>(&self, text: &'ch str, folder: Fold) -> Fold {
+                let $this = self;
+                folder.consume_iter(text.split($std))
+            }
+
+            fn fold_split_terminator<'ch, Fold: Folder<&'ch str>>(
+                &self,
+                text: &'ch str,
+                folder: Fold,
+            ) -> Fold {
+                let $this = self;
+                folder.consume_iter(text.split_terminator($std))
+            }
+
+            fn fold_split_inclusive<'ch, Fold: Folder<&'ch str>>(
+                &self,
+                text: &'ch str,
+                folder: Fold,
+            ) -> Fold {
+                let $this = self;
+                folder.consume_iter(text.split_inclusive($std))
             }
         }
     )*};

@@ -4,7 +4,7 @@ use super::ParallelString;
 use super::pattern::Pattern;
 use super::text::floor_boundary;
 use crate::iter::ParallelIterator;
-use crate::iter::plumbing::{UnindexedConsumer, bridge_unindexed};
+use crate::iter::plumbing::{Folder, UnindexedConsumer, bridge_unindexed};
 use crate::slice::pieces::{Keep, Pieces, Separator, Sequence};
 use std::ops::Range;
 
@@ -22,15 +22,33 @@ impl Sequence for &str {
     }
 }
 
-impl<P: Pattern> Separator<&str> for P {
-    fn first(&self, text: &&str, within: Range<usize>) -> Option<Range<usize>> {
+impl<'ch, P: Pattern> Separator<&'ch str> for P {
+    fn first(&self, text: &&'ch str, within: Range<usize>) -> Option<Range<usize>> {
         let base = within.start;
         self.find_in(&text[within]).map(|found| base + found.start..base + found.end)
     }
 
-    fn last(&self, text: &&str, within: Range<usize>) -> Option<Range<usize>> {
+    fn last(&self, text: &&'ch str, within: Range<usize>) -> Option<Range<usize>> {
         let base = within.start;
         self.rfind_in(&text[within]).map(|found| base + found.start..base + found.end)
+    }
+
+    fn fold_pieces<F: Folder<&'ch str>>(
+        &self,
+        text: &'ch str,
+        keep: Keep,
+        clear_from: usize,
+        folder: F,
+    ) -> F {
+        // Nothing is found from `clear_from` on, but when little is left to search, that is not worth knowing.
+        if clear_from < text.len() / 2 {
+            return Pieces::resumed(text, self, keep, clear_from).fold_one_by_one(folder);
+        }
+        match keep {
+            Keep::Between => self.fold_split(text, folder),
+            Keep::Terminated => self.fold_split_terminator(text, folder),
+            Keep::Inclusive => self.fold_split_inclusive(text, folder),
+        }
     }
 }
 

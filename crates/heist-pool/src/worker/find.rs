@@ -266,6 +266,10 @@ impl Local {
             }
             self.searching.set(true);
         }
+        let limits = match self.last.get() {
+            For::Job => Limits::DEFAULT,
+            For::Task => Limits::AFTER_TASKS,
+        };
         let mut rounds = 0;
         let mut memory = Memory::default();
         let started = Instant::now();
@@ -282,7 +286,7 @@ impl Local {
             rounds += 1;
             // An owner that has not answered yet has work for us: it is forced in a moment.
             let spun_ns = if memory.unanswered.0.is_some() { 0 } else { started.elapsed().as_nanos() as u64 };
-            match policy::step(rounds, spun_ns, Limits::DEFAULT) {
+            match policy::step(rounds, spun_ns, limits) {
                 Ladder::Searching | Ladder::Sleepy => thread::yield_now(),
                 Ladder::Parked => return None,
             }

@@ -45,6 +45,14 @@ impl<'c, T: Send> Consumer<T> for Slots<'c, T> {
     fn full(&self) -> bool {
         false
     }
+
+    const CUTS_BEGUN: bool = true;
+
+    fn cut_begun(folder: Filled<'c, T>, index: usize) -> (Filled<'c, T>, Self, Adjoin) {
+        let (filled, slots) = folder.into_parts();
+        let (near, far) = slots.halves(filled + index);
+        (Filled { slots: near, filled }, far, Adjoin)
+    }
 }
 
 /// Only for iterators that know their length: their sources divide by index even when they are driven unindexed.
@@ -65,7 +73,13 @@ pub(super) struct Filled<'c, T> {
     filled: usize,
 }
 
-impl<T> Filled<'_, T> {
+impl<'c, T> Filled<'c, T> {
+    /// Gives up the items, as [`release`](Self::release) does, and the space.
+    fn into_parts(self) -> (usize, Slots<'c, T>) {
+        let slots = Slots { ..self.slots };
+        (self.release(), slots)
+    }
+
     /// How many items there are.
     pub(super) fn len(&self) -> usize {
         self.filled
@@ -79,6 +93,21 @@ impl<T> Filled<'_, T> {
         // SAFETY: the slot is ours and has no item yet.
         unsafe { slot.write(item) };
         self.filled += 1;
+    }
+
+    /// Puts up to `count` items, for which there is room.
+    #[inline]
+    fn fill(&mut self, iter: impl Iterator<Item = T>, count: usize) {
+        assert!(count <= self.slots.len - self.filled);
+        let space = ptr::slice_from_raw_parts_mut(self.slots.start.wrapping_add(self.filled).cast(), count);
+        // SAFETY: these slots are within the borrowed space, by the assertion, and ours alone.
+        let space: &mut [MaybeUninit<T>] = unsafe { &mut *space };
+        let filled = &mut self.filled;
+        iter.zip(space).for_each(|(item, slot)| {
+            slot.write(item);
+            // Counted one by one, because the next item may panic.
+            *filled += 1;
+        });
     }
 
     /// Leaves the items to whoever owns the space.
@@ -108,8 +137,12 @@ impl<'c, T: Send> Folder<T> for Filled<'c, T> {
 
     #[inline]
     fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
-        for item in iter {
-            self.push(item);
+        let iter = iter.into_iter();
+        let room = self.slots.len - self.filled;
+        match iter.size_hint() {
+            // Without a test for room at every item the compiler can vectorise.
+            (least, Some(most)) if least == most && most <= room => self.fill(iter, most),
+            _ => iter.for_each(|item| self.push(item)),
         }
         self
     }

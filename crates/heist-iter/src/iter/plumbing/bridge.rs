@@ -1,7 +1,8 @@
 //! The doors to the drivers of indexed producers.
 
+use super::anywhere::{self, Kept, Promised};
 use super::plan::{Items, Plan};
-use super::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer, anywhere, by_index};
+use super::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer, by_index};
 use crate::iter::IndexedParallelIterator;
 use crate::pool;
 
@@ -83,9 +84,9 @@ where
 {
     // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
     if C::ANYWHERE {
-        let plan = Plan::new(&producer, len);
+        let plan = Plan::new::<P, C>(&producer, len);
         if plan.is_divisible(len) {
-            pool::enter(move || anywhere::run(plan, Items { producer, len }, None, consumer))
+            pool::enter(move || anywhere::run(plan, Items { producer, len }, Kept(consumer)))
         } else {
             run_here(producer, consumer)
         }
@@ -134,9 +135,17 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    let plan = Plan::new(&producer, len);
+    let plan = Plan::new::<P, C>(&producer, len);
     if plan.is_divisible(len) {
-        pool::enter(move || by_index::run_all(plan, Items { producer, len }, consumer))
+        pool::enter(move || {
+            let items = Items { producer, len };
+            // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
+            if C::CUTS_BEGUN {
+                anywhere::run(plan, items, Promised(consumer))
+            } else {
+                by_index::run_all(plan, items, consumer)
+            }
+        })
     } else {
         run_here(producer, consumer)
     }

@@ -7,7 +7,7 @@ use super::{Consumer, Folder, Producer, Reducer};
 use crate::pool;
 
 /// Runs all `items`.
-pub(super) fn run_all<P, C>(plan: Plan, items: Items<P>, consumer: C) -> C::Result
+pub(super) fn run_all<P, C>(plan: Plan<'_>, items: Items<P>, consumer: C) -> C::Result
 where
     P: Producer,
     C: Consumer<P::Item>,
@@ -17,7 +17,7 @@ where
 
 /// Runs the stretch that has begun, if any, and then the items that come later; returns what both come to.
 fn run<P, C>(
-    mut plan: Plan,
+    mut plan: Plan<'_>,
     mut begun: Option<(Items<P>, C::Folder)>,
     later: Items<P>,
     consumer: C,
@@ -65,7 +65,7 @@ where
 }
 
 /// Runs a stretch after which nothing comes.
-fn run_last<P, F>(mut plan: Plan, mut items: Items<P>, mut folder: F, mut clock: Clock) -> F::Result
+fn run_last<P, F>(mut plan: Plan<'_>, mut items: Items<P>, mut folder: F, mut clock: Clock) -> F::Result
 where
     P: Producer,
     F: Folder<P::Item>,
@@ -73,15 +73,19 @@ where
     while !folder.full() {
         match items.run_block(folder, &mut clock, &mut plan) {
             (rest_folder, Some(rest)) => (folder, items) = (rest_folder, rest),
-            (folder, None) => return folder.complete(),
+            (last_folder, None) => {
+                folder = last_folder;
+                break;
+            }
         }
     }
+    clock.stop(&plan);
     folder.complete()
 }
 
 /// Goes on with what has begun and the near half of what comes later, and offers the far half.
 fn cut<P, C>(
-    plan: Plan,
+    plan: Plan<'_>,
     begun: Option<(Items<P>, C::Folder)>,
     later: Items<P>,
     consumer: C,

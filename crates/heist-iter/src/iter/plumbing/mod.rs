@@ -12,6 +12,10 @@
 //! part of runs as one sequential stretch, with one folder, however long it is; one whose cost sits in a corner is cut
 //! again and again where the cost is. Short inputs end before anybody has been woken for them.
 //!
+//! What the items of a loop cost is remembered for the next time that the same loop runs (same types, and as many loops
+//! around it). It then is offered before its first item if that is worth while, and hardly measured if it is tiny. The
+//! memory only decides where a loop begins; what is measured overrules it after the first block.
+//!
 //! At the same places a bridge asks whether the folder is full, which is how `find_any` and its kin stop early.
 //!
 //! # Writing an adaptor
@@ -23,6 +27,7 @@
 mod anywhere;
 mod bridge;
 mod by_index;
+mod habit;
 mod pace;
 mod plan;
 mod unindexed;
@@ -166,6 +171,17 @@ pub trait Consumer<Item>: Send + Sized {
 
     /// Whether any further item would be in vain.
     fn full(&self) -> bool;
+
+    /// Whether [`cut_begun`](Self::cut_begun) works. Adaptors that hand on one item for each say what the consumer that
+    /// they wrap says.
+    #[doc(hidden)]
+    const CUTS_BEGUN: bool = false;
+
+    /// [`split_at`](Self::split_at) for a folder that has begun and gets only `index` more items.
+    #[doc(hidden)]
+    fn cut_begun(_folder: Self::Folder, _index: usize) -> (Self::Folder, Self, Self::Reducer) {
+        unreachable!("a consumer that does not cut what has begun was asked to")
+    }
 }
 
 /// Takes items one after the other and comes to a result.
@@ -265,6 +281,11 @@ pub trait UnindexedConsumer<I>: Consumer<I> {
 pub trait UnindexedProducer: Send + Sized {
     /// What is produced.
     type Item;
+
+    /// Whether a part goes on for as long as there is anything, however often it is cut, so that parts must be there before
+    /// the first of them begins.
+    #[doc(hidden)]
+    const TAKES_ALL: bool = false;
 
     /// Cuts in two if that is possible; the first part comes before the second.
     fn split(self) -> (Self, Option<Self>);

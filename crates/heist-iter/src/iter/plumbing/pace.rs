@@ -1,16 +1,14 @@
 //! How long a block should be, judged by how long the last one took.
 
-use std::time::Duration;
-
 /// A block lasts about this long once its cost is known: long against a look at the clock and at the pool (some 30 ns),
 /// short against what a hungry worker would lose by waiting for the answer.
-const BLOCK: Duration = Duration::from_micros(10);
+const BLOCK_NS: u64 = 10_000;
 
-/// Less work than this is not worth a block of its own.
-const QUICK: Duration = Duration::from_nanos(500);
+/// Less work than this, as a fraction of a block, is not worth a block of its own: 500 ns.
+const QUICK: usize = 20;
 
-/// Less work than this is not worth offering: about what a steal costs.
-const SMALL: Duration = Duration::from_micros(2);
+/// Less work than this, as a fraction of a block, is not worth offering: 2 us, about what a steal costs.
+const SMALL: usize = 5;
 
 /// Blocks grow at most by this factor, because one cheap block says little about the next.
 const GROWTH: usize = 16;
@@ -21,54 +19,84 @@ const SHARE: usize = 8;
 /// Block lengths in items.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
+    /// The items that last about [`BLOCK_NS`], as far as known.
     block: usize,
-    quick: usize,
-    small: usize,
+    /// The most that a block may have grown to.
+    most: usize,
     is_known: bool,
 }
 
 impl Pace {
     /// Nothing is known yet: the first block is a single item.
-    pub(super) const UNKNOWN: Pace = Pace { block: 1, quick: 0, small: 0, is_known: false };
+    pub(super) const UNKNOWN: Pace = Pace { block: 1, most: 1, is_known: false };
+
+    /// Whatever is left is one block.
+    pub(super) const AT_ONCE: Pace = Pace { block: usize::MAX, most: usize::MAX, is_known: true };
+
+    /// A guess before the first block: `items` would take `spent_ns`.
+    pub(super) fn guessed(items: usize, spent_ns: u64) -> Pace {
+        Pace { block: lasting(items, spent_ns), most: usize::MAX, is_known: true }
+    }
+
+    /// Nothing is known but that `items` are probably little work: the first block is a share of them.
+    #[inline]
+    pub(super) fn little(items: usize) -> Pace {
+        Pace { block: (items / SHARE).max(1), most: usize::MAX, is_known: false }
+    }
 
     /// The length of the next block when `len > 0` items are left.
     #[inline]
     pub(super) fn next_block(&self, len: usize) -> usize {
-        self.block.min(self.quick.max(len / SHARE)).clamp(1, len)
+        self.block.min(self.quick().max(len / SHARE)).min(self.most).clamp(1, len)
     }
 
-    /// Whether any block has been measured.
+    /// The length of a next block that is over soon.
+    #[inline]
+    pub(super) fn short_block(&self, len: usize) -> usize {
+        self.next_block(len).min(self.quick()).max(1)
+    }
+
+    #[inline]
+    fn quick(&self) -> usize {
+        if self.is_known { self.block / QUICK } else { 0 }
+    }
+
+    /// Whether any block has been measured, or guessed.
     #[inline]
     pub(super) fn is_known(&self) -> bool {
         self.is_known
     }
 
+    /// Whether an item is known to take less than a block.
+    #[inline]
+    pub(super) fn is_light(&self) -> bool {
+        self.is_known && self.block > 1
+    }
+
     /// Whether `len` items are too little work to offer to anybody.
     #[inline]
     pub(super) fn is_small(&self, len: usize) -> bool {
-        len <= self.small
+        self.is_known && len <= (self.block / SMALL).min(self.most)
     }
 
-    /// The items that last about [`BLOCK`], as far as known.
+    /// The items that last about a block, as far as known.
     pub(super) fn block(&self) -> usize {
-        self.block
+        self.block.min(self.most)
     }
 
-    /// Learns that `items` took `spent`.
+    /// Learns that `items` took `spent_ns`.
     #[inline]
-    pub(super) fn learn(&mut self, items: usize, spent: Duration) {
-        let most = items.saturating_mul(GROWTH);
-        // 64 bits of nanoseconds are 584 years; a clock that did not move counts as one.
-        let spent = (spent.as_nanos() as u64).max(1);
-        let lasting = |time: Duration| {
-            let items = (items as u64).saturating_mul(time.as_nanos() as u64) / spent;
-            usize::try_from(items).map_or(most, |items| items.min(most))
-        };
-        self.block = lasting(BLOCK).max(1);
-        self.quick = lasting(QUICK);
-        self.small = lasting(SMALL);
-        self.is_known = true;
+    pub(super) fn learn(&mut self, items: usize, spent_ns: u64) {
+        *self = Pace { block: lasting(items, spent_ns), most: items.saturating_mul(GROWTH), is_known: true };
     }
+}
+
+/// How many last for a block if `items` take `spent_ns`; at least 1.
+#[inline]
+fn lasting(items: usize, spent_ns: u64) -> usize {
+    // A clock that did not move counts as one nanosecond.
+    let block = (items as u64).saturating_mul(BLOCK_NS) / spent_ns.max(1);
+    usize::try_from(block).unwrap_or(usize::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -82,34 +110,44 @@ mod tests {
         for _ in 0..8 {
             let block = pace.next_block(1 << 30);
             lengths.push(block);
-            pace.learn(block, Duration::from_nanos(5 * block as u64));
+            pace.learn(block, 5 * block as u64);
         }
         assert_eq!(lengths, [1, 16, 256, 2000, 2000, 2000, 2000, 2000]);
     }
 
     #[test]
     fn a_jump_in_cost_shrinks_the_next_block_at_once() {
-        let mut pace = Pace { block: 4096, quick: 200, small: 800, is_known: true };
-        pace.learn(4096, Duration::from_millis(4096));
+        let mut pace = Pace::guessed(4000, 10_000);
+        pace.learn(4000, 4_000_000_000);
         assert_eq!(pace.next_block(1 << 30), 1);
         assert!(!pace.is_small(1));
     }
 
     #[test]
     fn the_rest_is_taken_by_shares_unless_it_is_quick() {
-        let pace = Pace { block: 4096, quick: 200, small: 800, is_known: true };
+        let pace = Pace::guessed(4000, 10_000);
         assert_eq!(pace.next_block(8000), 1000);
+        assert_eq!(pace.short_block(8000), 200);
         assert_eq!(pace.next_block(1000), 200);
         assert_eq!(pace.next_block(150), 150);
         assert!(pace.is_small(800) && !pace.is_small(801));
     }
 
     #[test]
+    fn a_loop_of_little_work_begins_with_a_share() {
+        let mut pace = Pace::little(100);
+        assert_eq!((pace.next_block(100), pace.is_small(1)), (12, false));
+        pace.learn(12, 24);
+        assert_eq!(pace.next_block(88), 88);
+        assert_eq!(Pace::little(3).next_block(3), 1);
+    }
+
+    #[test]
     fn extremes_do_not_overflow() {
         let mut pace = Pace::UNKNOWN;
-        pace.learn(usize::MAX, Duration::ZERO);
-        assert_eq!(pace.next_block(usize::MAX), usize::MAX);
-        pace.learn(1, Duration::MAX);
+        pace.learn(usize::MAX, 0);
+        assert!(pace.next_block(usize::MAX) >= usize::MAX / SHARE);
+        pace.learn(1, u64::MAX);
         assert_eq!(pace.next_block(10), 1);
     }
 }

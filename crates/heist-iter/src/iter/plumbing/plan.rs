@@ -1,47 +1,116 @@
 //! When to cut an indexed loop, and how far to run before asking again.
 
+use super::habit::{self, Habit, Inside};
 use super::pace::Pace;
 use super::{Folder, Producer};
 use crate::pool;
-use std::time::{Duration, Instant};
+use heist_sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
-/// A loop of many items first runs alone for so long. If it ends within that time, nobody is woken for it: that would
-/// cost more than it brings.
-const TRIAL: Duration = Duration::from_micros(2);
+/// A loop first runs alone for so long, unless it is known to last longer. If it ends within that time, nobody is woken
+/// for it: that would cost more than it brings.
+const TRIAL_NS: u64 = 2_000;
+
+/// A loop that is expected to last longer than this is shared before its first item.
+const WORTH_NS: u64 = 8_000;
 
 /// The trial runs at least one item. With fewer items per worker than this, one item is too large a share of the loop
-/// to be run while the other workers wait.
+/// to be run while the other workers wait, as long as nothing is known about it.
 const TRIAL_ITEMS_PER_WORKER: usize = 16;
 
-/// So few items, left after all cuts, are not worth a look at the clock.
-const UNMEASURED: usize = 3;
+/// What has just been offered is private until a thief has found it and asked for it, and is handed over between blocks.
+/// So the first ones after an offer are short.
+const SHORT_BLOCKS: u32 = 4;
+
+/// A loop that is expected to end within this time is not even measured, if no other loop runs inside of it.
+const TINY_NS: u64 = 500;
+
+/// But one in so many is, so that a wrong expectation does not last.
+const TINY_MEASURED_EVERY: u32 = 16;
+
+/// The far half of a cut, as both halves see it.
+#[derive(Debug, Default)]
+pub(super) struct Offer {
+    /// Another thread has it.
+    taken: AtomicBool,
+    /// The near half is over, and whoever ran it waits for the far one. Such a thread is not hungry: it takes nothing but
+    /// what the far half offers.
+    awaited: AtomicBool,
+}
+
+impl Offer {
+    /// The near half is over.
+    pub(super) fn wait_for(&self) {
+        // ORDERING: Relaxed, here and below: hints about when to cut; results travel by the join.
+        self.awaited.store(true, Ordering::Relaxed);
+    }
+}
 
 /// What is known about dividing a run of items.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct Plan<'o> {
     min: usize,
     max: usize,
     /// Cuts to make without being asked, halved by each one: enough parts for every worker.
     budget: usize,
-    /// What is left of [`TRIAL`].
-    trial: Duration,
+    /// What is left of [`TRIAL_NS`].
+    trial_ns: u64,
     pace: Pace,
+    habit: Habit,
+    /// How many loops enclose this one.
+    depth: u32,
+    /// Which one it is of the loops that this thread has begun.
+    this_loop: u32,
+    /// The loop is expected to be tiny, and nothing has spoken against it.
+    is_tiny: bool,
+    /// Nothing has been remembered: whatever is left is measured, too.
+    is_new: bool,
+    /// Short blocks to come, after each of which an offer can be handed over.
+    short_blocks: u32,
+    /// The far half of the last cut on this side.
+    offer: Option<&'o Offer>,
+    /// The cut of which this is the far half.
+    far_of: Option<&'o Offer>,
     /// The block when the last stretch was promised, and how many of them the next one may have.
     stretch_block: usize,
     stretch_blocks: usize,
 }
 
-impl Plan {
-    /// The plan for a whole loop.
-    pub(super) fn new<P: Producer>(producer: &P, len: usize) -> Plan {
+impl<'o> Plan<'o> {
+    /// The plan for a whole loop from `P` into `C`.
+    pub(super) fn new<P: Producer, C>(producer: &P, len: usize) -> Plan<'o> {
         let workers = pool::current_num_threads();
-        let trial = if len / TRIAL_ITEMS_PER_WORKER >= workers { TRIAL } else { Duration::ZERO };
+        let depth = habit::depth();
+        let habit = Habit::of::<P, C>(depth);
+        let this_loop = habit::begin_loop();
+        let mut is_tiny = false;
+        let expected_ns = habit.expect_ns(len);
+        let (budget, trial_ns, pace) = match expected_ns {
+            Some(expected) if expected >= WORTH_NS => {
+                let pace = Pace::guessed(len, expected);
+                (if pace.is_light() { 0 } else { workers }, 0, pace)
+            }
+            Some(expected) => {
+                is_tiny = expected <= TINY_NS && !this_loop.is_multiple_of(TINY_MEASURED_EVERY);
+                (0, TRIAL_NS, Pace::little(len))
+            }
+            None if len / TRIAL_ITEMS_PER_WORKER >= workers => (workers, TRIAL_NS, Pace::UNKNOWN),
+            None => (workers, 0, Pace::UNKNOWN),
+        };
         Plan {
             min: producer.min_len().max(1),
             max: producer.max_len().max(1),
-            budget: if workers > 1 { workers } else { 0 },
-            trial,
-            pace: Pace::UNKNOWN,
+            budget: if workers > 1 { budget } else { 0 },
+            trial_ns,
+            pace,
+            habit,
+            depth,
+            this_loop,
+            is_tiny,
+            is_new: expected_ns.is_none(),
+            short_blocks: 0,
+            offer: None,
+            far_of: None,
             stretch_block: 0,
             stretch_blocks: 1,
         }
@@ -61,25 +130,55 @@ impl Plan {
         }
         // INVARIANT: a folder gets at most `max` items, because whatever it begins with is not longer.
         let must = is_fresh && len > self.max;
-        must || self.trial.is_zero() && !self.pace.is_small(len) && self.is_wanted()
+        must || self.trial_ns == 0 && !self.pace.is_small(len) && self.is_wanted()
     }
 
     /// Whether somebody would take a part. As long as nothing is known about the cost, only the budget says so: a
     /// hungry worker may be looking at a handful of additions.
     #[inline]
     fn is_wanted(&self) -> bool {
-        self.budget > 0 || self.pace.is_known() && pool::is_hungry()
+        self.budget > 0 || self.pace.is_known() && (pool::is_hungry() || self.is_awaited())
+    }
+
+    /// Whether somebody waits for this part, and has nothing to take from it.
+    #[inline]
+    fn is_awaited(&self) -> bool {
+        self.far_of.is_some_and(|offer| offer.awaited.load(Ordering::Relaxed))
+            && self.offer.is_none_or(|offer| offer.taken.load(Ordering::Relaxed))
+    }
+
+    /// The plan for the near half after a cut whose far half is `offer`.
+    pub(super) fn near_half<'n>(self, offer: &'n Offer) -> Plan<'n>
+    where
+        'o: 'n,
+    {
+        Plan { offer: Some(offer), ..self.halved() }
+    }
+
+    /// The plan for the far half; `is_migrated` if a thief took it.
+    pub(super) fn far_half<'n>(self, offer: &'n Offer, is_migrated: bool) -> Plan<'n>
+    where
+        'o: 'n,
+    {
+        if !is_migrated {
+            return self.halved();
+        }
+        offer.taken.store(true, Ordering::Relaxed);
+        let this_loop = habit::loops_begun();
+        Plan { this_loop, offer: None, far_of: Some(offer), ..self.halved().migrated(true) }
     }
 
     /// The plan for either half after a cut.
-    pub(super) fn halved(mut self) -> Plan {
+    pub(super) fn halved(mut self) -> Plan<'o> {
         self.budget /= 2;
+        self.short_blocks = SHORT_BLOCKS;
         self
     }
 
     /// The plan for a half that a thief took: where one thief was hungry there may be more.
-    pub(super) fn migrated(mut self, migrated: bool) -> Plan {
-        if migrated {
+    pub(super) fn migrated(mut self, migrated: bool) -> Plan<'o> {
+        // Light items come to an end often enough to ask then.
+        if migrated && !self.pace.is_light() {
             self.budget = self.budget.max(pool::current_num_threads());
         }
         self
@@ -87,16 +186,31 @@ impl Plan {
 
     /// The length of the next block when `len` items are left.
     #[inline]
-    fn next_block(&self, len: usize) -> usize {
-        if len <= UNMEASURED && !self.pace.is_known() { len } else { self.pace.next_block(len) }
+    fn next_block(&mut self, len: usize) -> usize {
+        if self.short_blocks > 0 {
+            self.short_blocks -= 1;
+            self.pace.short_block(len)
+        } else {
+            self.pace.next_block(len)
+        }
+    }
+
+    /// After the first block of a loop that is believed to be tiny. If other loops ran inside of it, the expectation may
+    /// be that of other levels of a recursion, and the rest is measured; else there is no rest worth dividing.
+    #[inline]
+    fn check_tiny(&mut self) {
+        self.is_tiny = false;
+        if habit::loops_begun() == self.this_loop {
+            self.pace = Pace::AT_ONCE;
+        }
     }
 
     /// Learns from a block of `items` that began at `clock`, and sets that to the beginning of the next.
     #[inline]
     fn learn(&mut self, items: usize, clock: &mut Clock) {
-        let spent = clock.lap();
-        self.trial = self.trial.saturating_sub(spent);
-        self.pace.learn(items, spent);
+        let spent_ns = clock.lap(items);
+        self.trial_ns = self.trial_ns.saturating_sub(spent_ns);
+        self.pace.learn(items, spent_ns);
     }
 
     /// How many of `len` items to promise to one folder whose consumer must know in advance.
@@ -120,20 +234,38 @@ impl Plan {
 
 /// Measures one block after the other, with one look at the real clock for each.
 #[derive(Debug, Default)]
-pub(super) struct Clock(Option<Instant>);
+pub(super) struct Clock {
+    /// When the current block began.
+    since: Option<Instant>,
+    /// The items of all measured blocks, and what they took.
+    items: usize,
+    spent_ns: u64,
+}
 
 impl Clock {
     /// Begins the first block. A loop of a single block never gets here.
     #[inline]
     fn start(&mut self) {
-        self.0.get_or_insert_with(Instant::now);
+        self.since.get_or_insert_with(Instant::now);
     }
 
-    /// How long the block took; the next one begins.
+    /// How many nanoseconds the block of `items` took; the next one begins.
     #[inline]
-    fn lap(&mut self) -> Duration {
+    fn lap(&mut self, items: usize) -> u64 {
         let now = Instant::now();
-        self.0.replace(now).map_or(Duration::ZERO, |since| now.duration_since(since))
+        // 64 bits of nanoseconds are 584 years.
+        let spent_ns = self.since.replace(now).map_or(0, |since| now.duration_since(since).as_nanos() as u64);
+        self.items += items;
+        self.spent_ns += spent_ns;
+        spent_ns
+    }
+
+    /// Ends the stretch.
+    #[inline]
+    pub(super) fn stop(&self, plan: &Plan<'_>) {
+        if self.items > 0 {
+            plan.habit.learn(self.items, self.spent_ns);
+        }
     }
 }
 
@@ -152,13 +284,33 @@ impl<P: Producer> Items<P> {
 
     /// Runs one block and learns from it. No items are left after the last one.
     #[inline]
-    pub(super) fn run_block<F>(self, folder: F, clock: &mut Clock, plan: &mut Plan) -> (F, Option<Items<P>>)
+    pub(super) fn run_block<F>(
+        self,
+        folder: F,
+        clock: &mut Clock,
+        plan: &mut Plan<'_>,
+    ) -> (F, Option<Items<P>>)
     where
         F: Folder<P::Item>,
     {
+        let _inside = Inside::of(plan.depth);
         let block = plan.next_block(self.len);
         if block >= self.len || P::COSTLY_START {
-            return (self.producer.fold_with(folder), None);
+            let (items, is_measured) = (self.len, plan.is_new && !plan.pace.is_known());
+            if is_measured {
+                clock.start();
+            }
+            let folder = self.producer.fold_with(folder);
+            if is_measured {
+                clock.lap(items);
+            }
+            return (folder, None);
+        }
+        if plan.is_tiny {
+            let (now, rest) = self.split_at(block);
+            let folder = now.producer.fold_with(folder);
+            plan.check_tiny();
+            return (folder, Some(rest));
         }
         clock.start();
         let (now, rest) = self.split_at(block);

@@ -1,5 +1,6 @@
 //! Drives producers of unknown length, which can only be cut somewhere.
 
+use super::habit::{self, Habit, Inside};
 use super::{Folder, Reducer, UnindexedConsumer, UnindexedProducer};
 use crate::pool;
 use std::time::{Duration, Instant};
@@ -9,6 +10,13 @@ const PIECE: Duration = Duration::from_micros(10);
 
 /// A run is cut into at most two to this power pieces. What is stolen counts anew.
 const LEVELS: u32 = 6;
+
+/// A loop that was over within this time is expected to be so again, and is not shared before a part of it has shown
+/// otherwise.
+const WORTH: Duration = Duration::from_micros(8);
+
+/// Cuts of such a loop before its first part.
+const TRIAL_LEVELS: u32 = 3;
 
 /// Drives a producer of unknown length into a consumer.
 ///
@@ -21,7 +29,20 @@ where
     let workers = pool::current_num_threads();
     let budget = if workers > 1 { workers } else { 0 };
     if pool::is_worker() {
-        return start(budget, producer, consumer);
+        // The whole loop counts as one item, since nobody knows how many there are.
+        habit::begin_loop();
+        let habit = Habit::of::<P, C>(habit::depth());
+        let _inside = Inside::of(habit::depth());
+        let is_little = habit.expect_ns(1).is_some_and(|ns| u128::from(ns) < WORTH.as_nanos());
+        let since = Instant::now();
+        let result = if is_little && !P::TAKES_ALL {
+            let folder = consumer.split_off_left().into_folder();
+            finish(Run { levels: TRIAL_LEVELS, ..Run::new(budget, producer, folder) }, consumer)
+        } else {
+            start(budget, producer, consumer)
+        };
+        habit.learn(1, since.elapsed().as_nanos() as u64);
+        return result;
     }
     match producer.split() {
         (near, Some(far)) => pool::enter(move || fork(budget, near, far, consumer)),
@@ -79,18 +100,22 @@ struct Run<P, F> {
     /// What is left, last piece first.
     pieces: Vec<Piece<P>>,
     folder: F,
+    /// How often a piece may be cut.
+    levels: u32,
     /// How long an uncut run would take, judged by its last piece.
     expected: Option<Duration>,
 }
 
 impl<P: UnindexedProducer, F: Folder<P::Item>> Run<P, F> {
     fn new(budget: usize, producer: P, folder: F) -> Self {
-        Run { budget, pieces: vec![Piece { producer, level: 0 }], folder, expected: None }
+        Run { budget, pieces: vec![Piece { producer, level: 0 }], folder, levels: LEVELS, expected: None }
     }
 
     /// Cuts `piece` until its front is expected to be short, and runs that.
     fn run_piece(mut self, mut piece: Piece<P>) -> Self {
-        while piece.level < LEVELS && self.expected.is_none_or(|whole| whole / (1 << piece.level) > PIECE) {
+        while piece.level < self.levels
+            && self.expected.is_none_or(|whole| whole / (1 << piece.level) > PIECE)
+        {
             let (near, far) = piece.producer.split();
             piece.producer = near;
             let Some(far) = far else { break };
@@ -99,7 +124,11 @@ impl<P: UnindexedProducer, F: Folder<P::Item>> Run<P, F> {
         }
         let since = Instant::now();
         self.folder = piece.producer.fold_with(self.folder);
-        self.expected = Some(since.elapsed() * (1 << piece.level));
+        let expected = since.elapsed() * (1 << piece.level);
+        self.expected = Some(expected);
+        if expected > WORTH {
+            self.levels = LEVELS;
+        }
         self
     }
 }
@@ -115,7 +144,8 @@ where
             break;
         }
         run = run.run_piece(piece);
-        if !run.pieces.is_empty() && pool::is_hungry() {
+        let is_worth = run.expected.is_none_or(|whole| whole > WORTH);
+        if is_worth && !run.pieces.is_empty() && pool::is_hungry() {
             return give_away(run, consumer);
         }
     }
