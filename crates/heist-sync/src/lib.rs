@@ -22,6 +22,9 @@ pub use parker::Parker;
 /// itself is not what a model is about, this one does.
 pub use std::sync::Arc as StdArc;
 
+/// std's atomics in every build, for counters that no model is about, and for what a model itself keeps.
+pub use std::sync::atomic as std_atomic;
+
 #[cfg(heist_loom)]
 mod model {
     pub use loom::hint;

@@ -48,7 +48,7 @@ pub(crate) struct Head {
     stage: UnsafeCell<()>,
     /// Whether the cell was given back: nobody may touch it then.
     #[cfg(any(heist_loom, heist_shuttle))]
-    buried: std::sync::atomic::AtomicBool,
+    buried: heist_sync::std_atomic::AtomicBool,
 }
 
 // 128 bytes are promised for a parked task of no size.

@@ -253,8 +253,8 @@ mod spare {
 #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
 mod tests {
     use super::*;
+    use heist_sync::std_atomic::AtomicUsize;
     use std::sync::Weak;
-    use std::sync::atomic::AtomicUsize;
     use std::task::Wake;
 
     #[derive(Default)]

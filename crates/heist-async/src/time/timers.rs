@@ -55,7 +55,7 @@ impl Timers {
 /// Threads in the order in which they first set a timer.
 fn thread_number() -> usize {
     // std's counter in every build: it only spreads the threads, and says nothing about anything else.
-    use std::sync::atomic::AtomicUsize;
+    use heist_sync::std_atomic::AtomicUsize;
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     std::thread_local! {
         static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };

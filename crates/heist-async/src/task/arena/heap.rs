@@ -4,10 +4,10 @@
 //! by a fault.
 
 use super::{Class, Head, State, Word};
+use heist_sync::std_atomic::{AtomicU32, Ordering};
 use std::alloc::Layout;
 use std::cell::RefCell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Their cells need not be small.
 const LAYOUT: Layout = match Layout::from_size_align(4096, 64) {
