@@ -3,6 +3,6 @@
 use super::lib::prelude::*;
 
 #[inline(never)]
-pub fn run(numbers: &mut Vec<u64>) -> Vec<u64> {
+pub fn run(numbers: &[u64]) -> Vec<u64> {
     numbers.par_chunks(64).map(|chunk| chunk.iter().sum()).collect()
 }

@@ -6,9 +6,9 @@ use super::lib::join;
 const LEAF: usize = 16;
 
 #[inline(never)]
-pub fn run(numbers: &mut Vec<u64>) -> Vec<u64> {
-    let mut sorted = numbers.clone();
-    let mut space = numbers.clone();
+pub fn run(numbers: &[u64]) -> Vec<u64> {
+    let mut sorted = numbers.to_vec();
+    let mut space = numbers.to_vec();
     sort(&mut sorted, &mut space);
     sorted
 }

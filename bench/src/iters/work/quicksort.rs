@@ -3,8 +3,8 @@
 use super::lib::join;
 
 #[inline(never)]
-pub fn run(numbers: &mut Vec<u64>) -> Vec<u64> {
-    let mut sorted = numbers.clone();
+pub fn run(numbers: &[u64]) -> Vec<u64> {
+    let mut sorted = numbers.to_vec();
     sort(&mut sorted);
     sorted
 }

@@ -4,12 +4,12 @@ use super::lib::prelude::*;
 
 /// How many words have an `e`.
 #[inline(never)]
-pub fn split(text: &mut String) -> usize {
+pub fn split(text: &str) -> usize {
     text.par_split(' ').filter(|word| word.contains('e')).count()
 }
 
 /// The length of the longest line.
 #[inline(never)]
-pub fn lines(text: &mut String) -> Option<usize> {
+pub fn lines(text: &str) -> Option<usize> {
     text.par_lines().map(str::len).max()
 }

@@ -116,8 +116,12 @@ impl Habit {
 
     #[cold]
     fn change(self, old: u64, each: u64) {
-        // Whatever disturbs a measurement makes it longer. So less is believed at once, and more only by and by.
-        let new = if old == 0 || each < old { each } else { old + (each - old) / 4 };
+        // Whatever disturbs a measurement makes it longer. So less is believed sooner than more.
+        let new = match old {
+            0 => each,
+            _ if each < old => each.midpoint(old),
+            _ => old + (each - old) / 4,
+        };
         COSTS[self.kind].store(u32::try_from(new).unwrap_or(u32::MAX).max(1), Ordering::Relaxed);
     }
 }
@@ -139,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn less_is_believed_at_once_and_more_by_and_by() {
+    fn less_is_believed_sooner_than_more() {
         struct Kind;
         let habit = Habit::of::<Kind, u8>(0);
         habit.learn(1, 100);
@@ -149,8 +153,9 @@ mod tests {
             habit.learn(1, 1000);
         }
         assert!(habit.expect_ns(1).is_some_and(|known| known > 700));
-        habit.learn(1, 50);
-        assert_eq!(habit.expect_ns(1), Some(50));
+        let before = habit.expect_ns(1);
+        habit.learn(1, 0);
+        assert_eq!(habit.expect_ns(1), before.map(|known| known / 2));
     }
 
     #[test]

@@ -22,6 +22,9 @@ const TRIAL_ITEMS_PER_WORKER: usize = 16;
 /// So the first ones after an offer are short.
 const SHORT_BLOCKS: u32 = 4;
 
+/// Stretches of at least this share of a loop are worth remembering.
+const TELLING: usize = 8;
+
 /// A loop that is expected to end within this time is not even measured, if no other loop runs inside of it.
 const TINY_NS: u64 = 500;
 
@@ -57,6 +60,8 @@ pub(super) struct Plan<'o> {
     trial_ns: u64,
     pace: Pace,
     habit: Habit,
+    /// The items of the whole loop.
+    whole: usize,
     /// How many loops enclose this one.
     depth: u32,
     /// Which one it is of the loops that this thread has begun.
@@ -104,6 +109,7 @@ impl<'o> Plan<'o> {
             trial_ns,
             pace,
             habit,
+            whole: len,
             depth,
             this_loop,
             is_tiny,
@@ -263,7 +269,9 @@ impl Clock {
     /// Ends the stretch.
     #[inline]
     pub(super) fn stop(&self, plan: &Plan<'_>) {
-        if self.items > 0 {
+        // A few items of many may be unlike the others, but are better than nothing.
+        let is_telling = self.items.saturating_mul(TELLING) >= plan.whole;
+        if self.items > 0 && (is_telling || plan.is_new) {
             plan.habit.learn(self.items, self.spent_ns);
         }
     }
@@ -296,7 +304,7 @@ impl<P: Producer> Items<P> {
         let _inside = Inside::of(plan.depth);
         let block = plan.next_block(self.len);
         if block >= self.len || P::COSTLY_START {
-            let (items, is_measured) = (self.len, plan.is_new && !plan.pace.is_known());
+            let (items, is_measured) = (self.len, plan.is_new);
             if is_measured {
                 clock.start();
             }
