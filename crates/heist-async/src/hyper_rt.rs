@@ -24,9 +24,9 @@
 use crate::{task, time};
 use futures_io::{AsyncRead, AsyncWrite};
 use hyper::rt::{Executor, Read, ReadBufCursor, Timer, Write};
+use std::cell::Cell;
 use std::future::Future;
 use std::io::{self, IoSlice};
-use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -104,8 +104,14 @@ pub struct HeistIo<T> {
     inner: T,
 }
 
-/// A read asks for at most so much: the buffer has to be initialised first, and hyper's grow to hundreds of kilobytes.
+/// A read asks for at most so much.
 const MOST_READ: usize = 16 << 10;
+
+std::thread_local! {
+    /// Where a thread reads to, before it copies what came to hyper's buffer. That one is not initialised, and filling it with
+    /// zeros each time costs more than copying a request.
+    static SCRATCH: Cell<Option<Box<[u8]>>> = const { Cell::new(None) };
+}
 
 impl<T> HeistIo<T> {
     /// Wraps a stream.
@@ -130,17 +136,15 @@ impl<T: AsyncRead + Unpin> Read for HeistIo<T> {
         cx: &mut Context<'_>,
         mut buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        // SAFETY: nothing in it is made uninitialised.
-        let free = unsafe { buf.as_mut() };
-        let len = free.len().min(MOST_READ);
-        let free = &mut free[..len];
-        free.fill(MaybeUninit::new(0));
-        // SAFETY: every byte of it has just been written.
-        let free = unsafe { &mut *(std::ptr::from_mut(free) as *mut [u8]) };
-        let count = ready!(Pin::new(&mut self.inner).poll_read(cx, free))?;
-        assert!(count <= len, "a stream read more than there was room for");
-        // SAFETY: so many bytes are initialised.
-        unsafe { buf.advance(count) };
+        // Somebody else has it if a stream reads from a stream.
+        let mut scratch = SCRATCH.take().unwrap_or_else(|| vec![0; MOST_READ].into_boxed_slice());
+        let len = buf.remaining().min(MOST_READ);
+        let polled = Pin::new(&mut self.inner).poll_read(cx, &mut scratch[..len]);
+        if let Poll::Ready(Ok(count)) = &polled {
+            buf.put_slice(&scratch[..*count]);
+        }
+        SCRATCH.set(Some(scratch));
+        ready!(polled)?;
         Poll::Ready(Ok(()))
     }
 }

@@ -15,7 +15,8 @@ async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper
     Ok(Response::new(Full::new(request.into_body().collect().await?.to_bytes())))
 }
 
-async fn server() -> SocketAddr {
+/// `patience`: how long it waits for a request's head.
+async fn server(patience: Option<Duration>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     HeistExecutor.execute(async move {
@@ -23,7 +24,7 @@ async fn server() -> SocketAddr {
             let (stream, _) = listener.accept().await.unwrap();
             HeistExecutor.execute(async move {
                 let mut http = hyper::server::conn::http1::Builder::new();
-                http.timer(HeistTimer).header_read_timeout(Duration::from_millis(50));
+                http.timer(HeistTimer).header_read_timeout(patience);
                 let _ = http.serve_connection(HeistIo::new(stream), service_fn(echo)).await;
             });
         }
@@ -34,7 +35,7 @@ async fn server() -> SocketAddr {
 #[test]
 fn many_clients_get_back_what_they_send() {
     block_on(async {
-        let addr = server().await;
+        let addr = server(None).await;
         let clients: Vec<_> = (0..20_u8)
             .map(|client| {
                 task::spawn(async move {
@@ -61,7 +62,7 @@ fn many_clients_get_back_what_they_send() {
 #[test]
 fn a_client_that_says_nothing_is_hung_up_on() {
     use std::io::Read;
-    let addr = block_on(server());
+    let addr = block_on(server(Some(Duration::from_millis(50))));
     let mut silent = std::net::TcpStream::connect(addr).unwrap();
     // Ends because the server's header time-out closes the connection.
     let mut rest = Vec::new();
