@@ -163,6 +163,8 @@ fn chain<R: Runtime>(goes_on: Arc<AtomicBool>, alive: Sender<()>) {
     if goes_on.load(Ordering::Relaxed) {
         stall();
         drop(R::spawn(async move { chain::<R>(goes_on, alive) }));
+    } else {
+        drop(alive);
     }
 }
 

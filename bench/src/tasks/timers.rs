@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::figures::{Figures, Limit, both, compare, compare_by};
-use super::runtime::Runtime;
+use super::runtime::{Runtime, WORKERS};
 use crate::process;
 use crate::race::Plan;
 use crate::report::{Judged, Row, Table};
@@ -37,12 +37,16 @@ pub fn line(plan: &mut Plan) -> Vec<Table> {
         let series = both!(plan, plan.rounds(3, 1), |R| cpu::<R>(MANY));
         prices.push(compare(&format!("CPU time, {MANY} sleeps"), series, &[Limit::Ratio(CPU_MAX)]));
     }
-    if plan.wants_row("create and cancel") {
-        let series = both!(plan, plan.rounds(10, 3), |R| inside::<R, _>(|| create_and_cancel::<R>(CALLS)));
-        prices.push(compare("create and cancel", series, &[Limit::Ratio(CANCEL_MAX)]));
+    for tasks in [1, WORKERS] {
+        let name = format!("create and cancel, {tasks} at once");
+        if plan.wants_row(&name) {
+            let series =
+                both!(plan, plan.rounds(10, 3), |R| inside::<R, _>(tasks, || create_and_cancel::<R>(CALLS)));
+            prices.push(compare(&name, series, &[Limit::Ratio(CANCEL_MAX)]));
+        }
     }
     if plan.wants_row("reset") {
-        let series = both!(plan, plan.rounds(10, 3), |R| inside::<R, _>(|| reset::<R>(CALLS)));
+        let series = both!(plan, plan.rounds(10, 3), |R| inside::<R, _>(1, || reset::<R>(CALLS)));
         prices.push(compare("reset", series, &[Limit::None]));
     }
     let mut tables = Vec::new();
@@ -100,20 +104,29 @@ fn lateness(plan: &mut Plan) -> Option<Table> {
     Some(Table::with_rows(LINE, title, "ms", Judged::Median, rows))
 }
 
-/// Takes samples of `prepare`'s call inside of a task.
-fn inside<R: Runtime, F>(prepare: fn() -> F) -> Visit<u32>
+/// Samples of so many tasks at once, of which each makes [`CALLS`] calls.
+fn inside<R: Runtime, F>(tasks: usize, task: fn() -> F) -> Visit<u32>
 where
     F: Future<Output = u32> + Send + 'static,
 {
-    repeat(3, 1, || R::block_on(async { R::spawn(prepare()).await.expect("the task does not panic") }))
-        .per(u64::from(CALLS))
+    let all = || {
+        R::block_on(async {
+            let tasks: Vec<_> = (0..tasks).map(|_| R::spawn(task())).collect();
+            let mut pending = 0;
+            for task in tasks {
+                pending += task.await.expect("the task does not panic");
+            }
+            pending
+        })
+    };
+    repeat(3, 1, all).per(u64::from(CALLS))
 }
 
 /// Timers that are set and dropped, as a timeout that is not needed is.
 async fn create_and_cancel<R: Runtime>(count: u32) -> u32 {
     let mut pending = 0;
     for _ in 0..count {
-        let mut sleep = pin!(R::sleep_until(Instant::now() + FAR));
+        let mut sleep = pin!(R::sleep(FAR));
         poll_fn(|cx| {
             pending += u32::from(sleep.as_mut().poll(cx).is_pending());
             Poll::Ready(())

@@ -61,6 +61,11 @@ impl Runtime for Heist {
     }
 
     #[inline(always)]
+    fn sleep(time: Duration) -> Self::Sleep {
+        heist::time::sleep(time)
+    }
+
+    #[inline(always)]
     fn sleep_until(deadline: Instant) -> Self::Sleep {
         heist::time::sleep_until(deadline)
     }

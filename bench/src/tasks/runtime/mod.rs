@@ -43,6 +43,8 @@ pub trait Runtime: Send + Sync + 'static {
 
     fn yield_now() -> impl Future<Output = ()> + Send;
 
+    fn sleep(time: Duration) -> Self::Sleep;
+
     fn sleep_until(deadline: Instant) -> Self::Sleep;
 
     fn reset(sleep: Pin<&mut Self::Sleep>, deadline: Instant);

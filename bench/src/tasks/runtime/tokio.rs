@@ -61,6 +61,11 @@ impl Runtime for Tokio {
     }
 
     #[inline(always)]
+    fn sleep(time: Duration) -> Self::Sleep {
+        tokio::time::sleep(time)
+    }
+
+    #[inline(always)]
     fn sleep_until(deadline: Instant) -> Self::Sleep {
         tokio::time::sleep_until(deadline.into())
     }
