@@ -2,8 +2,8 @@
 //! blocks, and nobody had to say that it would.
 //!
 //! No test here measures a time: each blocker waits for something that only its neighbour can do, so a broken promise is a
-//! deadlock, and the watchdog tells. Public bugs of this kind: tokio #4730 (the task in the LIFO slot is not stolen, so one
-//! blocked task freezes it), and every "blocking the executor" thread.
+//! deadlock, and the watchdog tells. Public bugs of this kind: tokio #4941 (the task in the LIFO slot cannot be stolen, so a
+//! blocked neighbour freezes it), and every "blocking the executor" thread.
 
 #![cfg(target_os = "linux")]
 

@@ -1,8 +1,8 @@
 //! Every door into the pool inside of every other, with tasks among them: the sum that comes out is the product of how often each
 //! door runs what is in it. And what holds for a wait inside of a task: locks, borrows, panics.
 //!
-//! Public bugs of this kind: futures-rs #2090 (`block_on` inside of `block_on` panics), tokio's "Cannot start a runtime from within
-//! a runtime", tokio #2289 (a blocking wait on the worker that has the task it waits for).
+//! Public bugs of this kind: futures-rs #2090 (`block_on` inside of `block_on` panics), materialize #13755 (`block_on` inside of a
+//! future loses wakes), tokio's "Cannot start a runtime from within a runtime".
 
 #[path = "rig/fenced.rs"]
 mod fenced;

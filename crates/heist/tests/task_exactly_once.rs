@@ -1,8 +1,8 @@
 //! Promise 1 for tasks: every task that was accepted runs to its end exactly once, every future is dropped exactly once, and no
 //! wake is lost. Tasks are spawned from tasks, jobs and outside, and woken by tasks, jobs and outside.
 //!
-//! Public bugs of this kind: tokio #2387 (slots of the run queue overwritten while they are stolen), async-executor #3 (a runner
-//! that goes takes the wake with it), tokio #8372 (work from outside never runs).
+//! Public bugs of this kind: tokio #2387 (slots of the run queue overwritten while they are stolen), tokio #8372 (work from outside
+//! never runs).
 //!
 //! `HEIST_STRESS=10` runs ten times as many tasks; `HEIST_SEED` repeats a run.
 

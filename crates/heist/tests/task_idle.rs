@@ -1,8 +1,8 @@
 //! Promise 6 for tasks: thousands of tasks that wait, open sockets and timers an hour away cost nothing. No thread wakes up, the
 //! monitor included.
 //!
-//! A binary of its own with a single test, because it counts the context switches of the whole process. Public bugs of this
-//! kind: tokio #4730 (a periodic wake-up of an idle runtime), and every runtime with a tick of its own.
+//! A binary of its own with a single test, because it counts the context switches of the whole process. The public bug of this
+//! kind is every runtime with a tick of its own.
 
 #![cfg(target_os = "linux")]
 

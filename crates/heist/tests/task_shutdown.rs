@@ -1,7 +1,7 @@
 //! The end of a pool that has tasks, and the end of tasks that are not let run to theirs.
 //!
-//! Public bugs of this kind: tokio #2813 (a future dropped inside of a foreign `wake`, under the waker's lock: deadlock), tokio
-//! #1830 (a hang in shut-down while a blocking call runs), async-std #1052 (tasks that outlive the executor never run).
+//! Public bugs of this kind: tokio #1972 (a task dropped inside of `wake`, under a lock of the caller's: deadlock), tokio #2046 (a
+//! drop handler that wakes, during shut-down: deadlock), tokio #2119 (a hang in shut-down beside a blocking call).
 
 #[path = "rig/byte.rs"]
 mod byte;
@@ -296,7 +296,7 @@ fn futures_are_dropped_on_a_worker() {
     }
 }
 
-/// The lock from tokio #2813: held by whoever ends the task, wanted by the future's drop.
+/// The lock from tokio #1972: held by whoever ends the task, wanted by the future's drop.
 #[test]
 fn a_drop_that_wants_the_lock_of_whoever_ends_it() {
     let _watch = watch!();

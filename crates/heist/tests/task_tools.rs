@@ -1,8 +1,5 @@
 //! What is built on tasks: sets, groups, time limits, intervals, blocking calls, pinned tasks, computations, and what the dump
 //! shows.
-//!
-//! Public bugs of this kind: tokio #7001 (a queued blocking call is not dropped when aborted), Go's errgroup #48439 (the limit and
-//! the first error), tokio #5585 (`JoinSet` and a panic).
 
 #[path = "rig/count.rs"]
 mod count;
