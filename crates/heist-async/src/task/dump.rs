@@ -27,7 +27,7 @@ pub enum State {
     Waiting,
     /// It waits, and nobody has a waker of it: it can only be aborted.
     Leaked,
-    /// It has ended, and its output has not been taken, or somebody has a waker of it.
+    /// It has ended, and its handle is still there.
     Done,
 }
 
@@ -208,7 +208,8 @@ fn collect(mut wanted: impl FnMut(&Pin) -> bool) -> Vec<Info> {
     all
 }
 
-/// Every task of every pool that exists, each as it was at some moment during the call.
+/// Every task of every pool that has not ended or whose handle is still there, each as it was at some moment during
+/// the call.
 ///
 /// It takes time in proportion to the largest number of tasks that ever existed at once, and stops nobody.
 ///
@@ -220,7 +221,7 @@ fn collect(mut wanted: impl FnMut(&Pin) -> bool) -> Vec<Info> {
 /// # drop(handle);
 /// ```
 pub fn dump() -> Vec<Info> {
-    collect(|_| true)
+    collect(|pin| !pin.word.is_done() || pin.word.has_handle())
 }
 
 /// As [`dump`], only tasks of `pool` that have not ended.
