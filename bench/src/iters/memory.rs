@@ -1,7 +1,7 @@
 //! The most memory that collecting and sorting take, each in a process of its own.
 //!
-//! What counts is what the kernel had to provide (`VmHWM`), the input included: an allocation that is not touched takes
-//! nothing, and one that was given back to the allocator, not to the kernel, still counts.
+//! What counts is what the kernel had to provide (`VmHWM`, less the pages of files), the input included: an allocation that
+//! is not touched takes nothing, and one that was given back to the allocator, not to the kernel, still counts.
 
 use std::fs;
 use std::hint::black_box;
@@ -124,10 +124,16 @@ pub fn alone(pooled: Pooled, work: Work, items: usize) {
     process::answer(&(resident_max() - before));
 }
 
-/// The most kB that this process has had in memory so far.
+/// The most kB that this process has had in memory so far, but for what it has of files: its own code, of which either
+/// peer uses another part.
 fn resident_max() -> u64 {
     let status = fs::read_to_string("/proc/self/status").expect("/proc/self/status says what memory is used");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kb = line.and_then(|line| line.trim().strip_suffix("kB"));
-    kb.and_then(|kb| kb.trim().parse().ok()).expect("/proc/self/status has a line VmHWM in kB")
+    let kb = |name: &str| -> Option<u64> {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    match (kb("VmHWM:"), kb("RssFile:")) {
+        (Some(all), Some(files)) => all - files,
+        _ => panic!("/proc/self/status has lines VmHWM and RssFile in kB"),
+    }
 }

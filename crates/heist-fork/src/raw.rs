@@ -8,8 +8,9 @@ pub fn is_worker() -> bool {
     Local::current().is_some_and(Local::runs_jobs)
 }
 
-/// Whether another thread would take more work from this one now: somebody searches, or sleeps with a free index, and what
-/// this thread offered last has been taken. Two or three relaxed loads; false outside of a pool.
+/// Whether another thread would take more work from this one now: somebody searches, sleeps with a free index, or waits for
+/// what this thread runs, and what it offered last has been taken. Lets whoever has asked take what is there. A few relaxed
+/// loads if nobody has; false outside of a pool.
 #[inline]
 pub fn is_hungry() -> bool {
     Local::current().is_some_and(Local::is_hungry)

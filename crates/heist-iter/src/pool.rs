@@ -9,17 +9,10 @@ pub use heist_fork::{
 
 /// Whether another worker would take work from this thread now. Costs a few nanoseconds; `false` outside of a pool.
 ///
-/// If there is something to take already, this lets it be taken: forks are private until somebody asks, and who has asked
-/// is answered at the next fork, which in a long loop may be far away.
+/// If there is something to take already, this lets whoever has asked take it.
 #[inline]
 pub(crate) fn is_hungry() -> bool {
-    if heist_fork::raw::is_hungry() {
-        return true;
-    }
-    if heist_fork::raw::is_worker() {
-        join(|| (), || ());
-    }
-    false
+    heist_fork::raw::is_hungry()
 }
 
 /// Whether the calling thread is a pool's. It may be without an index for a while.

@@ -27,6 +27,24 @@ mod imp {
         line.get(after).copied()
     }
 
+    /// The core of a thread that runs or waits for its core.
+    pub(super) fn parse_core(line: &[u8]) -> Option<usize> {
+        /// Fields from the state to the core.
+        const FROM_STATE: usize = 36;
+        let after = line.iter().rposition(|&b| b == b')')? + 2;
+        let mut fields = line.get(after..)?.split(|&b| b == b' ');
+        if fields.next()? != b"R" {
+            return None;
+        }
+        std::str::from_utf8(fields.nth(FROM_STATE - 1)?).ok()?.parse().ok()
+    }
+
+    pub fn computes_on(tid: u32) -> Option<usize> {
+        let mut buffer = [0; 512];
+        let n = read(tid, "stat", &mut buffer)?;
+        parse_core(&buffer[..n])
+    }
+
     /// The first number of the line.
     pub(super) fn parse_ns(line: &[u8]) -> Option<u64> {
         let number = line.split(|&b| b == b' ').next()?;
@@ -60,12 +78,12 @@ mod slice {
         period: u64,
     }
 
-    /// Since Linux 6.12 an ordinary thread's `runtime` is its slice; before that it is ignored.
-    pub fn set_own_slice(ns: u64) {
+    /// Since Linux 6.12 an ordinary thread's `runtime` is its slice; before that it is ignored. `tid` 0 is the caller.
+    pub fn set_slice(tid: u32, ns: u64) {
         let mut attributes = Attributes::default();
         let size = size_of::<Attributes>();
         // SAFETY: the kernel writes at most `size` bytes to where the pointer says.
-        let got = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
+        let got = unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attributes, size, 0) };
         if got != 0 || attributes.policy != libc::SCHED_OTHER as u32 {
             // Refused, or the program has chosen another policy for its threads.
             return;
@@ -73,7 +91,7 @@ mod slice {
         attributes.size = size as u32;
         attributes.runtime = ns;
         // SAFETY: the kernel reads `size` bytes. A refusal changes nothing.
-        let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+        let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attributes, 0) };
     }
 
     pub fn set_own_timer_slack(ns: u64) {
@@ -84,7 +102,7 @@ mod slice {
 
 #[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
 mod slice {
-    pub fn set_own_slice(_: u64) {}
+    pub fn set_slice(_: u32, _: u64) {}
     #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub fn set_own_timer_slack(_: u64) {}
 }
@@ -92,14 +110,24 @@ mod slice {
 /// How long a thread that others wait for asks to run at a time: the shortest there is. The kernel then lets it run sooner.
 const SHORT_SLICE_NS: u64 = 100_000;
 
+/// How long a thread that computes asks to run at a time: the longest there is. The kernel gives it no less time for that, but
+/// lets whoever wakes up run first.
+const LONG_SLICE_NS: u64 = 100_000_000;
+
 /// The calling thread runs little and should run soon, before threads that compute.
 pub fn hurry() {
-    slice::set_own_slice(SHORT_SLICE_NS);
+    slice::set_slice(0, SHORT_SLICE_NS);
 }
 
 /// The calling thread is an ordinary one again.
 pub fn do_not_hurry() {
-    slice::set_own_slice(0);
+    slice::set_slice(0, 0);
+}
+
+/// The thread computes, and gives way to others.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub fn give_way(tid: u32) {
+    slice::set_slice(tid, LONG_SLICE_NS);
 }
 
 /// The calling thread's sleeps end when they should, not up to 50 us later.
@@ -131,6 +159,12 @@ pub fn is_asleep(tid: u32) -> bool {
     imp::is_asleep(tid)
 }
 
+/// The core on which the thread computes, or waits to. Nothing if it sleeps.
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+pub fn computes_on(tid: u32) -> Option<usize> {
+    imp::computes_on(tid)
+}
+
 /// The CPU time that the thread has used. Where that cannot be known: 0, always.
 pub fn cpu_ns(tid: u32) -> u64 {
     imp::cpu_ns(tid)
@@ -147,6 +181,16 @@ mod tests {
         assert_eq!(imp::parse_state(b"1 (x)"), None);
         assert_eq!(imp::parse_ns(b"1234567890123 5 6\n"), Some(1_234_567_890_123));
         assert_eq!(imp::parse_ns(b"x"), None);
+    }
+
+    #[test]
+    fn a_running_thread_is_on_a_core() {
+        let core = computes_on(tid()).expect("it asks, so it runs");
+        assert!(rustix::thread::sched_getaffinity(None).expect("Linux knows").is_set(core));
+        let rest = "0 ".repeat(35);
+        assert_eq!(imp::parse_core(format!("1 (x) R {rest}7 0 0").as_bytes()), Some(7));
+        assert_eq!(imp::parse_core(format!("1 (x) S {rest}7 0 0").as_bytes()), None);
+        assert_eq!(imp::parse_core(b"1 (x) R 3"), None);
     }
 
     #[test]

@@ -15,6 +15,8 @@ mod kernel;
 mod monitor;
 mod place;
 pub mod pool;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod pulse;
 pub mod signal;
 mod table;
 pub mod task;

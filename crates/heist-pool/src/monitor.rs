@@ -13,6 +13,7 @@
 
 use crate::kernel;
 use crate::pool::Pool;
+use crate::pulse::Pulses;
 use heist_policy::{self as policy, MonitorView, Overtake, TasksView, tuning};
 use heist_sync::atomic::{AtomicBool, Ordering, fence};
 use heist_sync::barrier;
@@ -115,6 +116,7 @@ impl Monitor {
         kernel::hurry();
         kernel::sleep_exactly();
         let (mut jobs, mut tasks) = (Vec::<WatchedJobs>::new(), Vec::<WatchedTasks>::new());
+        let mut pulses = Pulses::new();
         let mut jobs_due = Instant::now();
         loop {
             let mut news = self.lock();
@@ -137,7 +139,8 @@ impl Monitor {
                 std::thread::sleep(LOOK_AT_TASKS_EVERY);
             }
             // Outside of the lock: a look may start threads.
-            tasks.retain_mut(WatchedTasks::look);
+            tasks.retain_mut(|tasks| tasks.look(&mut pulses));
+            pulses.beat();
             if Instant::now() >= jobs_due {
                 jobs.retain_mut(WatchedJobs::look);
                 jobs_due = Instant::now() + LOOK_AT_JOBS_EVERY;
@@ -211,7 +214,7 @@ impl WatchedTasks {
     }
 
     /// False if the pool need not be watched any more.
-    fn look(&mut self) -> bool {
+    fn look(&mut self, pulses: &mut Pulses) -> bool {
         let Some(pool) = self.pool.upgrade() else { return false };
         let mut view = TasksView {
             waiting: pool.has_tasks() | pool.attendance().is_neglected(),
@@ -227,6 +230,10 @@ impl WatchedTasks {
             let in_turn = pace & 1 == 1;
             let stuck = in_turn && self.paces[id] == pace;
             self.paces[id] = pace;
+            if stuck {
+                worker.give_way();
+                pulses.note(worker.tid());
+            }
             match (worker.holds_index(), stuck) {
                 (true, false) => view.moving_holders += 1,
                 (false, false) if in_turn => view.moving_overtakers += 1,

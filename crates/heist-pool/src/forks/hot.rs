@@ -111,13 +111,18 @@ impl Hot {
         self.bounds.fenced.load(Ordering::Relaxed)
     }
 
-    /// Whether a thief's request has not been answered.
-    pub(super) fn is_asked(&self) -> bool {
+    /// Whether a request has not been answered.
+    pub(crate) fn is_asked(&self) -> bool {
         if self.is_fenced() {
             self.bounds.asked_fenced.load(Ordering::Relaxed)
         } else {
             self.push_limit() <= PUSH_ARMED
         }
+    }
+
+    /// Whether the request is that of somebody who is awake, and found nothing here.
+    pub(crate) fn is_asked_by_thief(&self) -> bool {
+        if self.is_fenced() { self.is_asked() } else { self.push_limit() == PUSH_ASKED }
     }
 
     /// A thread about to sleep asks. False if one before it has, and the owner has not answered since: then that one has
@@ -173,7 +178,8 @@ impl Hot {
     pub(super) fn enter(&self, local: *const (), base: *mut Slot, fenced: bool) {
         self.bounds.fenced.store(fenced, Ordering::Relaxed);
         self.bounds.asked_fenced.store(true, Ordering::Relaxed);
-        self.bounds.push_limit.store(PUSH_ASKED, Ordering::Relaxed);
+        // Not a thief's: nobody has searched here yet.
+        self.bounds.push_limit.store(PUSH_ARMED, Ordering::Relaxed);
         self.bounds.pop_limit.store(POP_ASKED, Ordering::Relaxed);
         self.own.head.store(base, Ordering::Relaxed);
         self.own.local.set(local);

@@ -6,7 +6,7 @@
 //! Every model starts from two orders, with the owner first and with a thief first: loom begins with one schedule and
 //! reverses pairs of accesses, but overlooks some pairs, and the two starting points make up for each other.
 
-use super::{Look, Popped, Pushed, Slot, Stack, hot};
+use super::{Care, Look, Popped, Pushed, Slot, Stack, hot};
 use crate::forks::Hot;
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{Parker, StdArc as Arc, thread};
@@ -128,7 +128,9 @@ impl Owner {
     fn wait(&self, slot: &Slot) {
         while !slot.state().is_done() {
             if let (Some(thief), Some((_, floor))) = (&self.thief, slot.state().thief()) {
-                if let Look::Claimed(job) = thief.stack.steal_back(floor, || !slot.state().is_done()) {
+                if let Look::Claimed(job) =
+                    thief.stack.steal_back(Care::Full, floor, || !slot.state().is_done())
+                {
                     if job.run(0, self.stack.position(self.hot.top())) {
                         thief.parker.unpark();
                     }
@@ -182,7 +184,7 @@ impl Thief {
         for theft in thefts {
             match theft {
                 Steal => {
-                    if let Look::Claimed(job) = self.stack.steal() {
+                    if let Look::Claimed(job) = self.stack.steal(Care::Full) {
                         if job.run(1, 0) {
                             self.parker.unpark();
                         }
@@ -482,7 +484,7 @@ fn steal_back(owner_first: bool, below: bool) {
         thief_thread.set(thread::current().id()).unwrap();
         let thief = Owner::enter(&thief_stack, &thief_parker, Asked);
         let outer = below.then(|| thief.fork(&strangers[0]));
-        if let Look::Claimed(job) = stack.steal() {
+        if let Look::Claimed(job) = stack.steal(Care::Full) {
             if job.run(1, thief.stack.position(thief.hot.top())) {
                 parker.unpark();
             }

@@ -16,7 +16,7 @@ pub use hot::{Hot, hot};
 pub use owner::{Popped, Pushed};
 pub use slot::{Exec, Slot};
 pub use state::State;
-pub use thief::{Claimed, Look};
+pub use thief::{Care, Claimed, Look};
 pub use word::Word;
 
 use crossbeam_utils::CachePadded;
@@ -36,7 +36,7 @@ const _: () = assert!(SLOTS < word::MOST);
 pub struct Stack {
     word: CachePadded<AtomicU64>,
     /// `SLOTS + 1` of them: a push writes its slot before it compares with the bound.
-    slots: Box<[Slot]>,
+    slots: slot::Slots,
     /// The owner's hot block, null while no thread owns the stack. Followed only between `visitors += 1` and `-= 1`.
     hot: AtomicPtr<Hot>,
     visitors: AtomicUsize,
@@ -47,7 +47,7 @@ impl Stack {
     pub fn new() -> Self {
         Self {
             word: CachePadded::new(AtomicU64::new(Word::EMPTY.bits())),
-            slots: slot::zeroed(SLOTS + 1),
+            slots: slot::Slots::new(SLOTS + 1),
             hot: AtomicPtr::new(std::ptr::null_mut()),
             visitors: AtomicUsize::new(0),
         }

@@ -164,6 +164,17 @@ impl Stack {
         fence(Ordering::SeqCst);
     }
 
+    /// Answers a request between two forks. False if nothing is private: then the request stays.
+    #[cold]
+    pub fn answer(&self, hot: &Hot) -> bool {
+        let head = self.position(hot.head());
+        if head <= self.load(Ordering::Relaxed).split() {
+            return false;
+        }
+        self.share_half(hot, head);
+        true
+    }
+
     /// Shares everything that is private, for an owner that is about to block or to leave its thread to a long call.
     pub fn share_all(&self, hot: &Hot) -> bool {
         let head = self.position(hot.head());

@@ -2,6 +2,12 @@
 
 use super::State;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::ops::Deref;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+use std::{
+    alloc::{self, Layout},
+    ptr::NonNull,
+};
 
 /// Runs the job whose frame is given and leaves the result there. It must not unwind.
 pub type Exec = unsafe fn(frame: *mut ());
@@ -95,21 +101,75 @@ impl Slot {
     }
 }
 
-/// Slots without jobs. Large enough allocations come from the kernel page by page, as they are touched.
+/// The slots of a stack, which have no jobs at first. The kernel provides their memory page by page, as it is touched.
 #[cfg(not(any(heist_loom, heist_shuttle)))]
-pub(super) fn zeroed(n: usize) -> Box<[Slot]> {
-    let layout = std::alloc::Layout::array::<Slot>(n).expect("a few MiB");
-    // SAFETY: the layout is not of size 0.
-    let memory = unsafe { std::alloc::alloc_zeroed(layout) };
-    if memory.is_null() {
-        std::alloc::handle_alloc_error(layout);
+#[derive(Debug)]
+pub(super) struct Slots {
+    slots: NonNull<[Slot]>,
+    memory: NonNull<u8>,
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+impl Slots {
+    pub fn new(n: usize) -> Self {
+        let layout = Self::layout(n);
+        // SAFETY: the layout is not of size 0.
+        let memory = unsafe { alloc::alloc_zeroed(layout) };
+        let Some(memory) = NonNull::new(memory) else { alloc::handle_alloc_error(layout) };
+        let padding = memory.align_offset(align_of::<Slot>());
+        // SAFETY: the layout has room for it.
+        let first = unsafe { memory.add(padding) }.cast::<Slot>();
+        Self { slots: NonNull::slice_from_raw_parts(first, n), memory }
     }
-    let slots = std::ptr::slice_from_raw_parts_mut(memory.cast::<Slot>(), n);
-    // SAFETY: allocated for `n` slots, and zero is a valid value of all their fields (null, null, FREE).
-    unsafe { Box::from_raw(slots) }
+
+    /// With an alignment that every allocation has. For more, the standard library fills the memory with zeroes itself, and so
+    /// touches all of it.
+    fn layout(n: usize) -> Layout {
+        Layout::from_size_align((n + 1) * size_of::<Slot>(), align_of::<u64>()).expect("a few MiB")
+    }
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+impl Deref for Slots {
+    type Target = [Slot];
+
+    fn deref(&self) -> &[Slot] {
+        // SAFETY: allocated for so many slots, and zero is a valid value of all their fields (null, null, FREE).
+        unsafe { self.slots.as_ref() }
+    }
+}
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+impl Drop for Slots {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { alloc::dealloc(self.memory.as_ptr(), Self::layout(self.len())) };
+    }
+}
+
+// SAFETY: a box of slots in all but its allocation.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+unsafe impl Send for Slots {}
+// SAFETY: as above.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+unsafe impl Sync for Slots {}
+
+#[cfg(any(heist_loom, heist_shuttle))]
+#[derive(Debug)]
+pub(super) struct Slots(Box<[Slot]>);
+
+#[cfg(any(heist_loom, heist_shuttle))]
+impl Slots {
+    pub fn new(n: usize) -> Self {
+        Self((0..n).map(|_| Slot::new()).collect())
+    }
 }
 
 #[cfg(any(heist_loom, heist_shuttle))]
-pub(super) fn zeroed(n: usize) -> Box<[Slot]> {
-    (0..n).map(|_| Slot::new()).collect()
+impl Deref for Slots {
+    type Target = [Slot];
+
+    fn deref(&self) -> &[Slot] {
+        &self.0
+    }
 }

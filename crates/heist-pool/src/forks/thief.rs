@@ -34,30 +34,53 @@ pub enum Look<'a> {
     Lost,
     /// The owner has jobs, but shares none. It has been asked.
     Asked,
-    /// Nothing there.
+    /// Nothing there that the caller may take. If there was nothing at all, the owner has been asked to share what comes.
     Nothing,
 }
 
+/// How closely a thief looks at a stack that shares nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Care {
+    /// An owner that has been asked is left alone until it answers: the line with its head, which it writes at each fork, stays
+    /// with it. [`Look::Nothing`] then only means that nothing is shared.
+    Glance,
+    /// See whether there are private jobs.
+    Full,
+}
+
+impl Care {
+    /// For the `round`th look in a row.
+    pub fn in_round(round: u32) -> Self {
+        /// Some microseconds: little against how long an owner may leave a request unanswered before it is forced.
+        const FULL_EVERY: u32 = 8;
+        if cfg!(any(heist_loom, heist_shuttle)) || round.is_multiple_of(FULL_EVERY) {
+            Self::Full
+        } else {
+            Self::Glance
+        }
+    }
+}
+
 impl Stack {
-    /// Claims the oldest shared job, or asks the owner to share if it only has private ones.
-    pub fn steal(&self) -> Look<'_> {
-        self.steal_if(|_| true)
+    /// Claims the oldest shared job, or asks the owner to share.
+    pub fn steal(&self, care: Care) -> Look<'_> {
+        self.steal_if(care, |_| true)
     }
 
     /// As [`steal`](Self::steal), for a waiter that may only take what was forked by the job in its own `slot`, which the
     /// owner of this stack has taken and runs above `floor`. `still_runs` tells whether it has not ended.
-    pub fn steal_back(&self, floor: usize, still_runs: impl FnOnce() -> bool) -> Look<'_> {
+    pub fn steal_back(&self, care: Care, floor: usize, still_runs: impl FnOnce() -> bool) -> Look<'_> {
         // ORDERING(E3): the word is loaded with acquire before `still_runs` looks at the slot: if the job had not ended by
         // then, the word is one of its time. The owner must move the border, and so change the epoch, before the job
         // can end; then the claim fails (I2).
         let may = |tail| cfg!(heist_planted = "fork_no_floor") || tail >= floor;
-        self.steal_if(|tail| may(tail) && still_runs())
+        self.steal_if(care, |tail| may(tail) && still_runs())
     }
 
-    fn steal_if(&self, may: impl FnOnce(usize) -> bool) -> Look<'_> {
+    fn steal_if(&self, care: Care, may: impl FnOnce(usize) -> bool) -> Look<'_> {
         let word = self.load(Ordering::Acquire);
         let Some(claimed) = word.claim() else {
-            return if self.ask_if_private(word.split()) { Look::Asked } else { Look::Nothing };
+            return if self.ask(care, word.split()) { Look::Asked } else { Look::Nothing };
         };
         if !may(word.tail()) {
             return Look::Nothing;
@@ -68,13 +91,15 @@ impl Stack {
         }
     }
 
-    fn ask_if_private(&self, split: usize) -> bool {
+    /// Asks, even an owner that has nothing: its next job is then shared at once, and a loop that could be divided further
+    /// learns that somebody is there. True if there are private jobs.
+    fn ask(&self, care: Care, split: usize) -> bool {
         self.visit(|hot| {
-            let private = hot.head_seen_by_thief() > self.at(split);
-            if private {
-                hot.ask();
+            if care == Care::Glance && hot.is_asked() {
+                return false;
             }
-            private
+            hot.ask();
+            hot.head_seen_by_thief() > self.at(split)
         })
         .unwrap_or(false)
     }

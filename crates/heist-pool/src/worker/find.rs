@@ -2,7 +2,7 @@
 
 use super::{Local, Worker};
 use crate::driver::Patience;
-use crate::forks::{Claimed, Look};
+use crate::forks::{Care, Claimed, Look};
 use crate::job::JobRef;
 use crate::place::For;
 use crate::task::TaskRef;
@@ -80,6 +80,7 @@ pub(super) enum What {
 /// What a searcher remembers from round to round.
 #[derive(Default)]
 pub(super) struct Memory {
+    round: u32,
     unanswered: Unanswered,
     next: NextSeen,
 }
@@ -203,14 +204,16 @@ impl Local {
         let table = self.pool.table();
         let n = table.len();
         let start = self.random.borrow_mut().below(n);
+        let care = Care::in_round(memory.round);
+        memory.round = memory.round.wrapping_add(1);
         for v in policy::victims(n, start, usize::from(self.worker.id)) {
             let Some(victim) = table.get(v) else { continue };
             let mut found = None;
             if what != What::Tasks {
                 found = self
-                    .steal_fork(victim, &mut memory.unanswered)
+                    .steal_fork(victim, care, &mut memory.unanswered)
                     .or_else(|| self.steal_spawned(victim, &mut memory.unanswered));
-                if found.is_none() && !victim.has_jobs() {
+                if care == Care::Full && found.is_none() && !victim.has_jobs() {
                     memory.unanswered.forget(victim.id);
                 }
             }
@@ -234,9 +237,14 @@ impl Local {
         if due { victim.tasks.steal_next().map(Found::Task) } else { None }
     }
 
-    fn steal_fork<'a>(&self, victim: &'a Worker, unanswered: &mut Unanswered) -> Option<Found<'a>> {
+    fn steal_fork<'a>(
+        &self,
+        victim: &'a Worker,
+        care: Care,
+        unanswered: &mut Unanswered,
+    ) -> Option<Found<'a>> {
         loop {
-            match victim.stack.steal() {
+            match victim.stack.steal(care) {
                 Look::Claimed(job) => return Some(Found::Fork { job, victim }),
                 Look::Lost => {}
                 Look::Asked if unanswered.is_due(victim.id) && victim.stack.force() => {}

@@ -39,6 +39,8 @@ pub struct Worker {
     given: AtomicU32,
     /// What it does, for the monitor: counts jobs and turns as they begin and end; odd inside of one. Written by its thread.
     pace: AtomicU32,
+    /// The monitor has made its thread give way to others, or may not, because the thread is the program's.
+    gives_way: AtomicBool,
     /// Whether its thread has an index.
     holds: AtomicBool,
     /// One more than the index it had last.
@@ -61,6 +63,7 @@ impl Worker {
             parker: Arc::new(Parker::new()),
             given: AtomicU32::new(0),
             pace: AtomicU32::new(0),
+            gives_way: AtomicBool::new(false),
             holds: AtomicBool::new(false),
             home: AtomicU32::new(0),
             tid: AtomicU32::new(0),
@@ -143,6 +146,17 @@ impl Worker {
         self.pace.load(Ordering::Relaxed)
     }
 
+    /// Its thread is in a long turn: whoever wakes up on its core should run first, until the turn ends.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn give_way(&self) {
+        let tid = self.tid();
+        if tid != 0 && !self.gives_way.load(Ordering::Relaxed) {
+            crate::kernel::give_way(tid);
+            // After the call: a turn that ends in between leaves it to the next one to see this.
+            self.gives_way.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Whether its thread has an index.
     pub(crate) fn holds_index(&self) -> bool {
         self.holds.load(Ordering::Relaxed)
@@ -209,6 +223,8 @@ pub struct Local {
     in_turn: Cell<bool>,
     /// How many turns in a row went to the next place.
     next_runs: Cell<u32>,
+    /// It has run a task, and has told the kernel so.
+    hurries: Cell<bool>,
     /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
     is_guest: bool,
 }
@@ -221,6 +237,7 @@ impl Local {
     pub(crate) fn new(pool: Arc<Pool>, worker: Arc<Worker>, is_guest: bool) -> Self {
         let seed = pool.seed() ^ (u64::from(worker.id) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         worker.tid.store(crate::kernel::tid(), Ordering::Relaxed);
+        worker.gives_way.store(is_guest, Ordering::Relaxed);
         let spawned = lock(&worker.vacant_end).take().expect("a vacant entry has its owner's end");
         Self {
             pool,
@@ -237,6 +254,7 @@ impl Local {
             forgoes: Cell::new(false),
             in_turn: Cell::new(false),
             next_runs: Cell::new(0),
+            hurries: Cell::new(false),
             is_guest,
         }
     }
@@ -310,10 +328,20 @@ impl Local {
         self.index.get().map(usize::from)
     }
 
-    /// Whether it should offer work: somebody is idle, and what it offered last has been taken.
+    /// Whether it should offer work: somebody is idle or waits for what runs here, and what it offered last has been taken.
+    ///
+    /// If something is there to take, but private, this answers who has asked for it: the next push or pop, which would, may
+    /// be far away.
     #[inline]
     pub fn is_hungry(&self) -> bool {
-        self.pool.is_somebody_idle() && !self.worker.stack.has_pending(self.hot)
+        let stack = &self.worker.stack;
+        if stack.has_pending(self.hot) {
+            if self.hot.is_asked() && stack.answer(self.hot) {
+                self.pool.announce_fenced();
+            }
+            return false;
+        }
+        self.pool.is_somebody_idle() || self.hot.is_asked_by_thief()
     }
 
     /// Whether a job waits in its own queues.
@@ -332,7 +360,7 @@ impl Local {
         match errand {
             Errand::Rescue => self.pool.rescuer_comes(self.worker.id),
             Errand::Overtake => {
-                crate::kernel::hurry();
+                self.hurry();
                 // Every push from here on comes to `push_slow`, which refuses it.
                 let _ = self.worker.stack.arm();
             }
@@ -345,10 +373,7 @@ impl Local {
     fn end_errand(&self) {
         match self.errand.replace(Errand::None) {
             Errand::Rescue => self.pool.rescuer_goes(self.worker.id),
-            Errand::Overtake => {
-                self.hand_in_tasks();
-                crate::kernel::do_not_hurry();
-            }
+            Errand::Overtake => self.hand_in_tasks(),
             Errand::None => {}
         }
     }

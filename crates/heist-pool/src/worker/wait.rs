@@ -2,14 +2,14 @@
 
 use super::find::{Unanswered, What};
 use super::{Found, Local};
-use crate::forks::{Look, Popped, Pushed, Slot};
+use crate::forks::{Care, Look, Popped, Pushed, Slot};
 use crate::job::JobRef;
 use crate::signal::Awaited;
 use heist_policy::{self as policy, WaitStep, WaitView};
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::clock::Instant;
 use heist_sync::thread;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What a waiter may run.
 pub trait Own {
@@ -27,6 +27,7 @@ impl Own for () {
 /// The other half of a fork, which a thief has: what the thief has forked for it is taken back.
 struct StolenHalf<'a> {
     slot: &'a Slot,
+    round: Cell<u32>,
     unanswered: RefCell<Unanswered>,
 }
 
@@ -34,8 +35,10 @@ impl Own for StolenHalf<'_> {
     fn run_one(&self, local: &Local) -> bool {
         let Some((thief, floor)) = self.slot.state().thief() else { return false };
         let Some(victim) = local.pool.table().get(thief.into()) else { return false };
+        let care = Care::in_round(self.round.get());
+        self.round.set(self.round.get().wrapping_add(1));
         loop {
-            match victim.stack.steal_back(floor, || !self.slot.state().is_done()) {
+            match victim.stack.steal_back(care, floor, || !self.slot.state().is_done()) {
                 Look::Claimed(job) => {
                     local.trace(heist_trace::Kind::Steal, u32::from(thief));
                     local.run_found(Found::Fork { job, victim });
@@ -100,7 +103,7 @@ impl Local {
     pub fn wait_stolen(&self, slot: *mut Slot) {
         self.worker.stack.stand_above(self.hot, slot);
         let target = self.worker.stack.slot_of(slot);
-        self.wait(target, &StolenHalf { slot: target, unanswered: RefCell::default() });
+        self.wait(target, &StolenHalf { slot: target, round: Cell::new(0), unanswered: RefCell::default() });
         self.worker.stack.reset(self.hot, slot);
     }
 
@@ -139,7 +142,7 @@ impl Local {
     /// Runs one job of the thread's own queues. False if there is none.
     pub fn yield_local(&self) -> bool {
         self.worker.stack.share_all(self.hot);
-        if let Look::Claimed(job) = self.worker.stack.steal() {
+        if let Look::Claimed(job) = self.worker.stack.steal(Care::Full) {
             self.run_found(Found::Fork { job, victim: &self.worker });
             return true;
         }

@@ -2,7 +2,7 @@
 //!
 //! A stretch runs until it ends or somebody is hungry; then what is left of it is cut. Each stretch has one folder.
 
-use super::plan::{Clock, Items, Offer, Plan};
+use super::plan::{Clock, Items, Plan};
 use super::{Consumer, Folder, Producer, Reducer, UnindexedConsumer};
 use crate::pool;
 use std::marker::PhantomData;
@@ -91,7 +91,7 @@ impl<T, C: Consumer<T>> Cuttable<T> for Promised<C> {
 }
 
 /// Runs `items` from the beginning.
-pub(super) fn run<P, K>(plan: Plan<'_>, items: Items<P>, cuttable: K) -> ResultOf<K, P::Item>
+pub(super) fn run<P, K>(plan: Plan, items: Items<P>, cuttable: K) -> ResultOf<K, P::Item>
 where
     P: Producer,
     K: Cuttable<P::Item>,
@@ -100,14 +100,9 @@ where
         let middle = items.len / 2;
         let (near, far) = items.split_at(middle);
         let (near_cuttable, far_cuttable, reducer) = cuttable.cut_fresh(middle);
-        let offer = &Offer::default();
         let (left, right) = pool::join_here(
-            move || {
-                let result = run(plan.near_half(offer), near, near_cuttable);
-                offer.wait_for();
-                result
-            },
-            move |migrated| run(plan.far_half(offer, migrated), far, far_cuttable),
+            move || run(plan.halved(), near, near_cuttable),
+            move |migrated| run(plan.far_half(migrated), far, far_cuttable),
         );
         return reducer.reduce(left, right);
     }
@@ -117,7 +112,7 @@ where
 
 /// Runs `items` into a folder that has begun.
 fn go_on<P, K>(
-    mut plan: Plan<'_>,
+    mut plan: Plan,
     mut items: Items<P>,
     begun: K::Begun,
     mut folder: FolderOf<K, P::Item>,
@@ -135,18 +130,20 @@ where
         match items.run_block(folder, &mut clock, &mut plan) {
             (rest_folder, Some(rest)) => (folder, items) = (rest_folder, rest),
             (last_folder, None) => {
-                folder = last_folder;
-                break;
+                clock.stop(&plan);
+                drop(begun);
+                return last_folder.complete();
             }
         }
     }
     clock.stop(&plan);
+    drop((items, begun));
     folder.complete()
 }
 
 /// Goes on with the near half, and offers the far half.
 fn cut<P, K>(
-    plan: Plan<'_>,
+    plan: Plan,
     items: Items<P>,
     begun: K::Begun,
     folder: FolderOf<K, P::Item>,
@@ -158,14 +155,9 @@ where
     let middle = items.len / 2;
     let (near, far) = items.split_at(middle);
     let Cut { near: (begun, folder), far: far_cuttable, reducer } = K::cut_begun(begun, folder, middle);
-    let offer = &Offer::default();
     let (left, right) = pool::join_here(
-        move || {
-            let result = go_on::<P, K>(plan.near_half(offer), near, begun, folder);
-            offer.wait_for();
-            result
-        },
-        move |migrated| run(plan.far_half(offer, migrated), far, far_cuttable),
+        move || go_on::<P, K>(plan.halved(), near, begun, folder),
+        move |migrated| run(plan.far_half(migrated), far, far_cuttable),
     );
     reducer.reduce(left, right)
 }

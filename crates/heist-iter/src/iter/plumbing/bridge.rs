@@ -154,5 +154,10 @@ where
 /// Too few items to divide: they run on the calling thread, in a pool or not.
 fn run_here<P: Producer, C: Consumer<P::Item>>(producer: P, consumer: C) -> C::Result {
     let folder = consumer.into_folder();
-    if folder.full() { folder.complete() } else { producer.fold_with(folder).complete() }
+    if folder.full() {
+        drop(producer);
+        folder.complete()
+    } else {
+        producer.fold_with(folder).complete()
+    }
 }

@@ -7,7 +7,7 @@ use super::{Consumer, Folder, Producer, Reducer};
 use crate::pool;
 
 /// Runs all `items`.
-pub(super) fn run_all<P, C>(plan: Plan<'_>, items: Items<P>, consumer: C) -> C::Result
+pub(super) fn run_all<P, C>(plan: Plan, items: Items<P>, consumer: C) -> C::Result
 where
     P: Producer,
     C: Consumer<P::Item>,
@@ -17,7 +17,7 @@ where
 
 /// Runs the stretch that has begun, if any, and then the items that come later; returns what both come to.
 fn run<P, C>(
-    mut plan: Plan<'_>,
+    mut plan: Plan,
     mut begun: Option<(Items<P>, C::Folder)>,
     later: Items<P>,
     consumer: C,
@@ -30,6 +30,7 @@ where
     let mut done = None;
     while let Some((items, folder)) = begun {
         if folder.full() {
+            drop(items);
             done = Some(folder.complete());
             break;
         }
@@ -47,6 +48,7 @@ where
     }
 
     if consumer.full() {
+        drop(later);
         return (done, consumer.into_folder().complete());
     }
     if plan.wants_cut(later.len, true) {
@@ -65,7 +67,7 @@ where
 }
 
 /// Runs a stretch after which nothing comes.
-fn run_last<P, F>(mut plan: Plan<'_>, mut items: Items<P>, mut folder: F, mut clock: Clock) -> F::Result
+fn run_last<P, F>(mut plan: Plan, mut items: Items<P>, mut folder: F, mut clock: Clock) -> F::Result
 where
     P: Producer,
     F: Folder<P::Item>,
@@ -74,18 +76,19 @@ where
         match items.run_block(folder, &mut clock, &mut plan) {
             (rest_folder, Some(rest)) => (folder, items) = (rest_folder, rest),
             (last_folder, None) => {
-                folder = last_folder;
-                break;
+                clock.stop(&plan);
+                return last_folder.complete();
             }
         }
     }
     clock.stop(&plan);
+    drop(items);
     folder.complete()
 }
 
 /// Goes on with what has begun and the near half of what comes later, and offers the far half.
 fn cut<P, C>(
-    plan: Plan<'_>,
+    plan: Plan,
     begun: Option<(Items<P>, C::Folder)>,
     later: Items<P>,
     consumer: C,
@@ -97,10 +100,9 @@ where
     let middle = later.len / 2;
     let (near, far) = later.split_at(middle);
     let (near_consumer, far_consumer, reducer) = consumer.split_at(middle);
-    let plan = plan.halved();
     let ((done, left), right) = pool::join_here(
-        move || run(plan, begun, near, near_consumer),
-        move |migrated| run_all(plan.migrated(migrated), far, far_consumer),
+        move || run(plan.halved(), begun, near, near_consumer),
+        move |migrated| run_all(plan.far_half(migrated), far, far_consumer),
     );
     (done, reducer.reduce(left, right))
 }

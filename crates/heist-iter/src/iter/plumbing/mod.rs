@@ -23,6 +23,10 @@
 //! Implement [`ParallelIterator::drive_unindexed`](super::ParallelIterator::drive_unindexed) by wrapping the consumer
 //! that comes from downstream and handing it upstream. Adaptors that keep the number of items implement
 //! [`IndexedParallelIterator`](super::IndexedParallelIterator) too.
+//!
+//! A user's `Drop` may panic, too. What a function has already put into its result is then forgotten, not dropped
+//! (rust-lang/rust#47949): a filter that drops an item on its way out would lose all that its folder has collected. So
+//! whatever is not wanted is dropped explicitly, before there is a result.
 
 mod anywhere;
 mod bridge;

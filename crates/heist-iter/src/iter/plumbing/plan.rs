@@ -4,7 +4,6 @@ use super::habit::{self, Habit, Inside};
 use super::pace::Pace;
 use super::{Folder, Producer};
 use crate::pool;
-use heist_sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// A loop first runs alone for so long, unless it is known to last longer. If it ends within that time, nobody is woken
@@ -18,8 +17,8 @@ const WORTH_NS: u64 = 8_000;
 /// to be run while the other workers wait, as long as nothing is known about it.
 const TRIAL_ITEMS_PER_WORKER: usize = 16;
 
-/// What has just been offered is private until a thief has found it and asked for it, and is handed over between blocks.
-/// So the first ones after an offer are short.
+/// What has just been offered may be private until a thief has found it and asked for it, and is handed over between
+/// blocks. So the first ones after an offer are short.
 const SHORT_BLOCKS: u32 = 4;
 
 /// Stretches of at least this share of a loop are worth remembering.
@@ -31,27 +30,9 @@ const TINY_NS: u64 = 500;
 /// But one in so many is, so that a wrong expectation does not last.
 const TINY_MEASURED_EVERY: u32 = 16;
 
-/// The far half of a cut, as both halves see it.
-#[derive(Debug, Default)]
-pub(super) struct Offer {
-    /// Another thread has it.
-    taken: AtomicBool,
-    /// The near half is over, and whoever ran it waits for the far one. Such a thread is not hungry: it takes nothing but
-    /// what the far half offers.
-    awaited: AtomicBool,
-}
-
-impl Offer {
-    /// The near half is over.
-    pub(super) fn wait_for(&self) {
-        // ORDERING: Relaxed, here and below: hints about when to cut; results travel by the join.
-        self.awaited.store(true, Ordering::Relaxed);
-    }
-}
-
 /// What is known about dividing a run of items.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plan<'o> {
+pub(super) struct Plan {
     min: usize,
     max: usize,
     /// Cuts to make without being asked, halved by each one: enough parts for every worker.
@@ -72,18 +53,14 @@ pub(super) struct Plan<'o> {
     is_new: bool,
     /// Short blocks to come, after each of which an offer can be handed over.
     short_blocks: u32,
-    /// The far half of the last cut on this side.
-    offer: Option<&'o Offer>,
-    /// The cut of which this is the far half.
-    far_of: Option<&'o Offer>,
     /// The block when the last stretch was promised, and how many of them the next one may have.
     stretch_block: usize,
     stretch_blocks: usize,
 }
 
-impl<'o> Plan<'o> {
+impl Plan {
     /// The plan for a whole loop from `P` into `C`.
-    pub(super) fn new<P: Producer, C>(producer: &P, len: usize) -> Plan<'o> {
+    pub(super) fn new<P: Producer, C>(producer: &P, len: usize) -> Plan {
         let workers = pool::current_num_threads();
         let depth = habit::depth();
         let habit = Habit::of::<P, C>(depth);
@@ -115,8 +92,6 @@ impl<'o> Plan<'o> {
             is_tiny,
             is_new: expected_ns.is_none(),
             short_blocks: 0,
-            offer: None,
-            far_of: None,
             stretch_block: 0,
             stretch_blocks: 1,
         }
@@ -143,51 +118,27 @@ impl<'o> Plan<'o> {
     /// hungry worker may be looking at a handful of additions.
     #[inline]
     fn is_wanted(&self) -> bool {
-        self.budget > 0 || self.pace.is_known() && (pool::is_hungry() || self.is_awaited())
-    }
-
-    /// Whether somebody waits for this part, and has nothing to take from it.
-    #[inline]
-    fn is_awaited(&self) -> bool {
-        self.far_of.is_some_and(|offer| offer.awaited.load(Ordering::Relaxed))
-            && self.offer.is_none_or(|offer| offer.taken.load(Ordering::Relaxed))
-    }
-
-    /// The plan for the near half after a cut whose far half is `offer`.
-    pub(super) fn near_half<'n>(self, offer: &'n Offer) -> Plan<'n>
-    where
-        'o: 'n,
-    {
-        Plan { offer: Some(offer), ..self.halved() }
-    }
-
-    /// The plan for the far half; `is_migrated` if a thief took it.
-    pub(super) fn far_half<'n>(self, offer: &'n Offer, is_migrated: bool) -> Plan<'n>
-    where
-        'o: 'n,
-    {
-        if !is_migrated {
-            return self.halved();
-        }
-        offer.taken.store(true, Ordering::Relaxed);
-        let this_loop = habit::loops_begun();
-        Plan { this_loop, offer: None, far_of: Some(offer), ..self.halved().migrated(true) }
+        self.budget > 0 || self.pace.is_known() && pool::is_hungry()
     }
 
     /// The plan for either half after a cut.
-    pub(super) fn halved(mut self) -> Plan<'o> {
+    pub(super) fn halved(mut self) -> Plan {
         self.budget /= 2;
         self.short_blocks = SHORT_BLOCKS;
         self
     }
 
-    /// The plan for a half that a thief took: where one thief was hungry there may be more.
-    pub(super) fn migrated(mut self, migrated: bool) -> Plan<'o> {
-        // Light items come to an end often enough to ask then.
-        if migrated && !self.pace.is_light() {
-            self.budget = self.budget.max(pool::current_num_threads());
+    /// The plan for the far half after a cut; `is_migrated` if a thief took it.
+    pub(super) fn far_half(self, is_migrated: bool) -> Plan {
+        let mut plan = self.halved();
+        if is_migrated {
+            plan.this_loop = habit::loops_begun();
+            // Where one thief was hungry there may be more. Light items come to an end often enough to ask then.
+            if !plan.pace.is_light() {
+                plan.budget = plan.budget.max(pool::current_num_threads());
+            }
         }
-        self
+        plan
     }
 
     /// The length of the next block when `len` items are left.
@@ -268,7 +219,7 @@ impl Clock {
 
     /// Ends the stretch.
     #[inline]
-    pub(super) fn stop(&self, plan: &Plan<'_>) {
+    pub(super) fn stop(&self, plan: &Plan) {
         // A few items of many may be unlike the others, but are better than nothing.
         let is_telling = self.items.saturating_mul(TELLING) >= plan.whole;
         if self.items > 0 && (is_telling || plan.is_new) {
@@ -292,38 +243,30 @@ impl<P: Producer> Items<P> {
 
     /// Runs one block and learns from it. No items are left after the last one.
     #[inline]
-    pub(super) fn run_block<F>(
-        self,
-        folder: F,
-        clock: &mut Clock,
-        plan: &mut Plan<'_>,
-    ) -> (F, Option<Items<P>>)
+    pub(super) fn run_block<F>(self, folder: F, clock: &mut Clock, plan: &mut Plan) -> (F, Option<Items<P>>)
     where
         F: Folder<P::Item>,
     {
         let _inside = Inside::of(plan.depth);
         let block = plan.next_block(self.len);
-        if block >= self.len || P::COSTLY_START {
-            let (items, is_measured) = (self.len, plan.is_new);
-            if is_measured {
-                clock.start();
-            }
-            let folder = self.producer.fold_with(folder);
-            if is_measured {
-                clock.lap(items);
-            }
-            return (folder, None);
+        let is_last = block >= self.len || P::COSTLY_START;
+        let is_measured = if is_last { plan.is_new } else { !plan.is_tiny };
+        if is_measured {
+            clock.start();
         }
-        if plan.is_tiny {
+        let (now, rest) = if is_last {
+            (self, None)
+        } else {
             let (now, rest) = self.split_at(block);
-            let folder = now.producer.fold_with(folder);
-            plan.check_tiny();
-            return (folder, Some(rest));
-        }
-        clock.start();
-        let (now, rest) = self.split_at(block);
+            (now, Some(rest))
+        };
+        // In one place only: what is inlined here is the user's loop.
         let folder = now.producer.fold_with(folder);
-        plan.learn(block, clock);
-        (folder, Some(rest))
+        if is_measured {
+            plan.learn(now.len, clock);
+        } else if !is_last {
+            plan.check_tiny();
+        }
+        (folder, rest)
     }
 }

@@ -57,6 +57,7 @@ where
     C: UnindexedConsumer<P::Item>,
 {
     if consumer.full() {
+        drop(producer);
         return consumer.into_folder().complete();
     }
     let (near, far) = if budget > 0 || pool::is_hungry() { producer.split() } else { (producer, None) };
@@ -149,6 +150,7 @@ where
             return give_away(run, consumer);
         }
     }
+    drop((run.pieces, consumer));
     run.folder.complete()
 }
 
