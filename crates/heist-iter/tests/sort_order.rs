@@ -162,16 +162,35 @@ fn elements_of_many_sizes_are_sorted() {
 
 #[test]
 fn strings_are_sorted() {
-    let mut random = fastrand::Rng::with_seed(3);
-    let input: Vec<String> = (0..30_000).map(|_| format!("{:x}", random.u32(..1 << 20))).collect();
-    let mut expected = input.clone();
-    expected.sort();
-    let mut v = input.clone();
-    v.par_sort();
-    assert!(v == expected);
-    v = input;
-    v.par_sort_unstable();
-    assert!(v == expected);
+    // The longest is long enough for two threads to group parts of it by buckets, in place.
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for (len, below) in [(30_000, 1 << 20), (100_000, 1 << 20), (100_000, 9), ((1 << 20) + 5000, u32::MAX)] {
+        let mut random = fastrand::Rng::with_seed(3);
+        let input: Vec<String> = (0..len).map(|_| format!("{:x}", random.u32(..below))).collect();
+        let mut expected = input.clone();
+        expected.sort();
+        let mut v = input.clone();
+        pool.install(|| v.par_sort());
+        assert!(v == expected, "par_sort of {len}");
+        v = input;
+        pool.install(|| v.par_sort_unstable());
+        assert!(v == expected, "par_sort_unstable of {len}");
+    }
+}
+
+#[test]
+fn elements_that_own_something_keep_the_order_of_equals() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for len in [1 << 15, (1 << 15) + 1, (1 << 17) + 77] {
+        for (name, keys) in patterns(len) {
+            let input: Vec<Box<(u32, usize)>> = keys.into_iter().zip(0..).map(Box::new).collect();
+            let mut expected = input.clone();
+            expected.sort_unstable();
+            let mut v = input;
+            pool.install(|| v.par_sort_by_key(|pair| pair.0));
+            assert!(v == expected, "{len}, {name}");
+        }
+    }
 }
 
 #[test]

@@ -61,14 +61,16 @@ impl Ord for Key<'_> {
     }
 }
 
-/// An element that counts how often it is dropped, by its identity.
-struct Counted<'a> {
+/// An element that counts how often it is dropped, by its identity, and is `PAD` words larger than it need be: how an
+/// element is moved depends on its size.
+struct Counted<'a, const PAD: usize> {
     key: u32,
     id: usize,
     drops: Option<&'a [AtomicUsize]>,
+    _pad: [usize; PAD],
 }
 
-impl Drop for Counted<'_> {
+impl<const PAD: usize> Drop for Counted<'_, PAD> {
     fn drop(&mut self) {
         if let Some(drops) = self.drops {
             drops[self.id].fetch_add(1, Relaxed);
@@ -76,12 +78,12 @@ impl Drop for Counted<'_> {
     }
 }
 
-impl HasKey for Counted<'_> {
+impl<const PAD: usize> HasKey for Counted<'_, PAD> {
     fn key(&self) -> u32 {
         self.key
     }
     fn from_key(key: u32) -> Self {
-        Counted { key, id: 0, drops: None }
+        Counted { key, id: 0, drops: None, _pad: [0; PAD] }
     }
 }
 
@@ -99,10 +101,10 @@ fn keys(kind: &str) -> Vec<u32> {
 
 /// Sorts counted elements, after `before` comparisons by a comparison that panics; checks that every element is there
 /// exactly once, and dropped exactly once at the end. Returns the number of comparisons.
-fn sort_until(sort: Sort, keys: &[u32], before: u64) -> u64 {
+fn sort_until<const PAD: usize>(sort: Sort, keys: &[u32], before: u64) -> u64 {
     let drops: Vec<AtomicUsize> = keys.iter().map(|_| AtomicUsize::new(0)).collect();
-    let mut v: Vec<Counted<'_>> =
-        keys.iter().enumerate().map(|(id, &key)| Counted { key, id, drops: Some(&drops) }).collect();
+    let new = |(id, &key)| Counted { key, id, drops: Some(&drops), _pad: [id; PAD] };
+    let mut v: Vec<Counted<'_, PAD>> = keys.iter().enumerate().map(new).collect();
     let compared = AtomicU64::new(0);
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
         sort.run(&mut v, |a, b| {
@@ -129,24 +131,45 @@ fn sort_until(sort: Sort, keys: &[u32], before: u64) -> u64 {
     compared
 }
 
-#[test]
-fn a_panic_at_any_comparison_loses_and_doubles_nothing() {
+/// Panics at comparisons all over a sort of every kind of input.
+fn panic_everywhere<const PAD: usize>(sorts: &[Sort], points: u64) {
     for threads in [2, 4] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        for sort in SORTS {
+        for &sort in sorts {
             for kind in ["random", "few", "tail", "reversed"] {
                 let keys = keys(kind);
-                let all = pool.install(|| sort_until(sort, &keys, u64::MAX));
-                let points = 16;
+                let all = pool.install(|| sort_until::<PAD>(sort, &keys, u64::MAX));
                 // Evenly over the whole sort, and closely at both ends: the last comparisons are those of the last
                 // merges and of the seams.
                 let spread = (0..points).map(|i| all * i / points);
                 let ends = (0..4).flat_map(|i| [i, all.saturating_sub(1 + i * i * i)]);
                 for before in spread.chain(ends) {
-                    pool.install(|| sort_until(sort, &keys, before));
+                    pool.install(|| sort_until::<PAD>(sort, &keys, before));
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_panic_at_any_comparison_loses_and_doubles_nothing() {
+    panic_everywhere::<0>(&SORTS, 16);
+}
+
+#[test]
+fn a_panic_loses_and_doubles_no_large_element() {
+    panic_everywhere::<16>(&[Sort::Stable, Sort::Unstable], 6);
+}
+
+#[test]
+fn a_panic_loses_and_doubles_none_of_many() {
+    // Enough for the unstable sort to group its parts by buckets.
+    let mut random = fastrand::Rng::with_seed(20);
+    let keys: Vec<u32> = (0..(1 << 20) + 100).map(|_| random.u32(..)).collect();
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let all = pool.install(|| sort_until::<0>(Sort::Unstable, &keys, u64::MAX));
+    for before in (1..4).map(|i| all * i / 4) {
+        pool.install(|| sort_until::<0>(Sort::Unstable, &keys, before));
     }
 }
 
@@ -156,8 +179,8 @@ fn an_order_that_contradicts_itself_neither_panics_nor_loses_anything() {
     for seed in 0..12 {
         for sort in SORTS {
             let drops: Vec<AtomicUsize> = (0..LEN).map(|_| AtomicUsize::new(0)).collect();
-            let mut v: Vec<Counted<'_>> =
-                (0..LEN).map(|id| Counted { key: id as u32, id, drops: Some(&drops) }).collect();
+            let new = |id| Counted { key: id as u32, id, drops: Some(&drops), _pad: [] };
+            let mut v: Vec<Counted<'_, 0>> = (0..LEN).map(new).collect();
             let state = AtomicU64::new(seed);
             pool.install(|| {
                 sort.run(&mut v, |_, _| {
@@ -229,9 +252,11 @@ fn comparisons_may_change_what_they_compare() {
 
 #[test]
 fn no_element_is_compared_by_two_threads_at_once() {
+    /// Owns something, though nothing of any size: those that do are grouped by buckets.
     struct Shy {
         key: u32,
         busy: AtomicBool,
+        _owned: Box<()>,
     }
     let pool = ThreadPoolBuilder::new().num_threads(4).build().unwrap();
     let disturbed = AtomicBool::new(false);
@@ -247,7 +272,8 @@ fn no_element_is_compared_by_two_threads_at_once() {
     for kind in ["random", "few", "tail", "reversed"] {
         for stable in [true, false] {
             let keys = keys(kind).into_iter().cycle().take(4 * LEN);
-            let mut v: Vec<Shy> = keys.map(|key| Shy { key, busy: AtomicBool::new(false) }).collect();
+            let mut v: Vec<Shy> =
+                keys.map(|key| Shy { key, busy: AtomicBool::new(false), _owned: Box::new(()) }).collect();
             pool.install(|| if stable { v.par_sort_by(cmp) } else { v.par_sort_unstable_by(cmp) });
             assert!(v.is_sorted_by_key(|x| x.key));
             assert!(!disturbed.load(Relaxed), "{kind}, stable: {stable}");

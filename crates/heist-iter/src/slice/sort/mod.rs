@@ -26,10 +26,13 @@
 //! outcome of a comparison without being bounded by a count.
 
 mod cached;
+mod group;
 mod leaf;
 mod merge;
 mod partition;
 mod run;
+mod sample;
+mod splitters;
 mod stable;
 mod unstable;
 mod worth;

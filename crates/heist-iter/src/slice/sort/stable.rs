@@ -1,6 +1,6 @@
 //! The stable sort: equal chunks by the standard library, then merges.
 
-use super::{leaf, merge, run, worth};
+use super::{group, leaf, merge, run, worth};
 use crate::pool;
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
@@ -12,7 +12,7 @@ const CHUNK_MIN: usize = 1 << 11;
 
 /// Chunks for each thread. A level of merging costs about what a level of the standard library's sort does, so that
 /// there may be enough of them to keep threads of unequal luck busy.
-const CHUNKS_PER_THREAD: usize = 8;
+const CHUNKS_PER_THREAD: usize = 32;
 
 /// What one thread merges without offering a part of it, as a share of a thread's whole.
 const MERGES_PER_THREAD: usize = 8;
@@ -31,10 +31,19 @@ where
     if run::settle::<T, F, false>(v, cmp) {
         return;
     }
-    let cuts = Cuts::new(len, threads);
-    sort_chunks(v, cuts, 0..cuts.chunks, cmp);
-    // The buffer is made after the chunks are sorted, so that it does not add to those of the standard library.
-    let mut buffer = Vec::with_capacity(len);
+    let mut buffer = Vec::new();
+    let cuts = if group::pays_with_buffer::<T>(len / threads) && group::is_shuffled(v, cmp) {
+        buffer.reserve_exact(len);
+        let cuts = Cuts { len, chunks: threads.next_power_of_two() };
+        group_chunks(v, &mut buffer.spare_capacity_mut()[..len], cuts, 0..cuts.chunks, cmp);
+        cuts
+    } else {
+        let cuts = Cuts::new(len, threads);
+        sort_chunks(v, cuts, 0..cuts.chunks, cmp);
+        // The buffer is made after the chunks are sorted, so that it does not add to those of the standard library.
+        buffer.reserve_exact(len);
+        cuts
+    };
     let grain = (len / (threads * MERGES_PER_THREAD)).max(CHUNK_MIN);
     let mut arrays = Arrays::new(v, &mut buffer.spare_capacity_mut()[..len]);
     let mut width = 1;
@@ -90,6 +99,25 @@ where
     pool::join(
         || sort_chunks(left, cuts, which.start..mid, cmp),
         || sort_chunks(right, cuts, mid..which.end, cmp),
+    );
+}
+
+/// Like [`sort_chunks`], with buckets.
+fn group_chunks<T, F>(v: &mut [T], buffer: &mut [MaybeUninit<T>], cuts: Cuts, which: Range<usize>, cmp: &F)
+where
+    T: Send,
+    F: Fn(&T, &T) -> Ordering + Sync,
+{
+    if which.len() == 1 {
+        return group::sort_with_buffer(v, buffer, cmp, &|bucket: &mut [T]| leaf::sort_stable(bucket, cmp));
+    }
+    let mid = which.start + which.len() / 2;
+    let at = cuts.between(which.start, mid);
+    let (left, right) = v.split_at_mut(at);
+    let (buffer_left, buffer_right) = buffer.split_at_mut(at);
+    pool::join(
+        || group_chunks(left, buffer_left, cuts, which.start..mid, cmp),
+        || group_chunks(right, buffer_right, cuts, mid..which.end, cmp),
     );
 }
 

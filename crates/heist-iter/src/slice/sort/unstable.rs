@@ -1,13 +1,17 @@
 //! The unstable sort: in place, by partitioning.
 
 use super::partition::partition;
-use super::{leaf, run, worth};
+use super::{group, leaf, run, sample, worth};
 use crate::pool;
 use std::cmp::Ordering;
 
 /// Parts that one thread sorts alone, per thread of the pool: enough to even out threads of unequal luck. Our partition
 /// costs what the standard library's does, so that it does not matter much who makes the next cut.
 const PARTS_PER_THREAD: usize = 32;
+
+/// The same for parts that are grouped by buckets, which threads may take. More of them would bring back the passes that
+/// buckets spare, fewer would need more memory for the buckets' numbers.
+const GROUPED_PARTS_PER_THREAD: usize = 2;
 
 /// The length from which on a part is not worth cutting.
 const PART_MIN: usize = 1 << 9;
@@ -40,16 +44,22 @@ where
     if run::settle::<T, F, true>(v, cmp) {
         return;
     }
-    let part = (v.len() / (threads * PARTS_PER_THREAD)).max(PART_MIN);
-    let levels = (v.len() / part).ilog2() + 1;
+    let share = v.len() / threads;
+    let grouped = group::pays_in_place::<T>(share / GROUPED_PARTS_PER_THREAD);
+    let parts = if grouped { GROUPED_PARTS_PER_THREAD } else { PARTS_PER_THREAD };
+    // Half as much again, for halves are never even, and should not be cut once more for that.
+    let part = (share / parts * 3 / 2).max(PART_MIN);
+    let levels = (v.len() / part).max(1).ilog2() + 1;
     // Twice the cuts that even halves would need: beyond that the order or the input is hostile.
-    Quick { cmp, part }.sort(v, threads, 2 * levels);
+    Quick { cmp, part, grouped }.sort(v, threads, 2 * levels);
 }
 
 struct Quick<'a, F> {
     cmp: &'a F,
-    /// Parts up to this length are left to the standard library.
+    /// Parts up to this length are cut no more.
     part: usize,
+    /// Whether parts are grouped by buckets before the standard library gets them.
+    grouped: bool,
 }
 
 impl<F> Quick<'_, F> {
@@ -60,7 +70,7 @@ impl<F> Quick<'_, F> {
         F: Fn(&T, &T) -> Ordering + Sync,
     {
         if v.len() <= self.part || cuts == 0 {
-            return leaf::sort_unstable(v, self.cmp);
+            return self.sort_part(v);
         }
         let len = v.len();
         let pieces = threads.min(len / PIECE_MIN).clamp(1, PIECES_MAX);
@@ -74,6 +84,19 @@ impl<F> Quick<'_, F> {
         pool::join(|| self.sort(left, left_share, cuts - 1), || self.sort(right, right_share, cuts - 1));
         if pieces > 1 && !common {
             self.mend_seam(v, left_end, threads, cuts - 1);
+        }
+    }
+
+    fn sort_part<T>(&self, v: &mut [T])
+    where
+        T: Send,
+        F: Fn(&T, &T) -> Ordering + Sync,
+    {
+        let sort = |v: &mut [T]| leaf::sort_unstable(v, self.cmp);
+        if self.grouped && group::pays_in_place::<T>(v.len()) {
+            group::sort_in_place(v, self.cmp, &sort);
+        } else {
+            sort(v);
         }
     }
 
@@ -108,10 +131,10 @@ impl<F> Quick<'_, F> {
     where
         F: Fn(&T, &T) -> Ordering,
     {
-        let mut sample = [0; SAMPLES_MAX];
+        let mut samples = [0; SAMPLES_MAX];
         let count = (v.len().isqrt() / 2).clamp(pieces * SAMPLES_PER_PIECE, SAMPLES_MAX);
-        let sample = &mut sample[..count];
-        draw_sample(sample, v.len());
+        let sample = &mut samples[..count];
+        sample::draw(sample, v.len());
         leaf::sort_unstable(sample, &|&a: &usize, &b: &usize| (self.cmp)(&v[a], &v[b]));
 
         // The median is not compared with itself: a comparison that borrows both sides exclusively would not survive.
@@ -143,19 +166,6 @@ impl<F> Quick<'_, F> {
         let start = left.partition_point(|x| (self.cmp)(x, least).is_le());
         let end = seam + right.partition_point(|x| (self.cmp)(x, greatest).is_lt());
         self.sort(&mut v[start..end], threads, cuts);
-    }
-}
-
-/// Fills `sample` with indices below `len`, one from each of as many equal stretches, in no regular pattern.
-fn draw_sample(sample: &mut [usize], len: usize) {
-    let stretch = len / sample.len();
-    // Marsaglia's xorshift, whose state must not be zero.
-    let mut random = len as u64 | 1;
-    for (i, index) in sample.iter_mut().enumerate() {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        *index = i * stretch + random as usize % stretch;
     }
 }
 
