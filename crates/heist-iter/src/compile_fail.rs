@@ -1,4 +1,6 @@
 //! Programs that must not compile, because they would share between threads what may not be shared.
+//!
+//! Each stands beside one that differs only in that and compiles, so that it cannot fail for another reason.
 
 /// A closure may not capture an `Rc`.
 ///
@@ -29,6 +31,15 @@ mod captured_rc {}
 ///
 /// vec![Rc::new(1)].into_par_iter().for_each(drop);
 /// ```
+///
+/// An `Arc` is fine.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::Arc;
+///
+/// vec![Arc::new(1)].into_par_iter().for_each(drop);
+/// ```
 mod items_by_value {}
 
 /// Items by reference must be `Sync`: here they are `Cell`s.
@@ -38,6 +49,15 @@ mod items_by_value {}
 /// use std::cell::Cell;
 ///
 /// [Cell::new(1)].par_iter().for_each(|cell| cell.set(2));
+/// ```
+///
+/// An atomic is.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::atomic::{AtomicI32, Ordering};
+///
+/// [AtomicI32::new(1)].par_iter().for_each(|cell| cell.store(2, Ordering::Relaxed));
 /// ```
 mod items_by_reference {}
 
@@ -49,6 +69,15 @@ mod items_by_reference {}
 ///
 /// (0..10).into_par_iter().map(Rc::new).for_each(drop);
 /// ```
+///
+/// An `Arc` is fine.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::Arc;
+///
+/// (0..10).into_par_iter().map(Arc::new).for_each(drop);
+/// ```
 mod map_to_rc {}
 
 /// ```compile_fail,E0277
@@ -56,6 +85,15 @@ mod map_to_rc {}
 /// use std::rc::Rc;
 ///
 /// (0..10).into_par_iter().filter_map(|n| Some(Rc::new(n))).for_each(drop);
+/// ```
+///
+/// An `Arc` is fine.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::Arc;
+///
+/// (0..10).into_par_iter().filter_map(|n| Some(Arc::new(n))).for_each(drop);
 /// ```
 mod filter_map_to_rc {}
 
@@ -65,6 +103,15 @@ mod filter_map_to_rc {}
 ///
 /// (0..10).into_par_iter().fold(|| Rc::new(0), |sum, _| sum).for_each(drop);
 /// ```
+///
+/// An `Arc` is fine.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::Arc;
+///
+/// (0..10).into_par_iter().fold(|| Arc::new(0), |sum, _| sum).for_each(drop);
+/// ```
 mod fold_to_rc {}
 
 /// ```compile_fail,E0277
@@ -72,6 +119,15 @@ mod fold_to_rc {}
 /// use std::rc::Rc;
 ///
 /// (0..10).into_par_iter().flat_map_iter(|n| [Rc::new(n)]).for_each(drop);
+/// ```
+///
+/// An `Arc` is fine.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::Arc;
+///
+/// (0..10).into_par_iter().flat_map_iter(|n| [Arc::new(n)]).for_each(drop);
 /// ```
 mod flat_map_to_rc {}
 
@@ -102,6 +158,16 @@ mod map_with_rc {}
 /// let mut last = 0;
 /// (0..10).into_par_iter().for_each(|n| last = n);
 /// ```
+///
+/// An atomic is there for that.
+///
+/// ```
+/// use heist_iter::prelude::*;
+///
+/// use std::sync::atomic::{AtomicI32, Ordering};
+/// let last = AtomicI32::new(0);
+/// (0..10).into_par_iter().for_each(|n| last.store(n, Ordering::Relaxed));
+/// ```
 mod captured_mut {}
 
 /// A predicate may not capture a `Cell`.
@@ -113,6 +179,16 @@ mod captured_mut {}
 /// let calls = Cell::new(0);
 /// (0..10).into_par_iter().find_any(|_| { calls.set(calls.get() + 1); false });
 /// ```
+///
+/// An atomic is fine.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// let calls = AtomicUsize::new(0);
+/// (0..10).into_par_iter().find_any(|_| { calls.fetch_add(1, Ordering::Relaxed); false });
+/// ```
 mod captured_cell {}
 
 /// Two iterators of unknown length cannot be zipped.
@@ -121,6 +197,14 @@ mod captured_cell {}
 /// use heist_iter::prelude::*;
 ///
 /// (0..10).into_par_iter().filter(|_| true).zip(0..10).for_each(drop);
+/// ```
+///
+/// Two of known length can.
+///
+/// ```
+/// use heist_iter::prelude::*;
+///
+/// (0..10).into_par_iter().map(|n| n).zip(0..10).for_each(drop);
 /// ```
 mod zip_of_unknown_length {}
 
@@ -132,4 +216,54 @@ mod zip_of_unknown_length {}
 /// let mut v = vec![1, 2, 3];
 /// v.par_iter_mut().for_each(|n| *n += v.len());
 /// ```
+///
+/// What was read before can be used.
+///
+/// ```
+/// use heist_iter::prelude::*;
+///
+/// let mut v = vec![1, 2, 3];
+/// let len = v.len();
+/// v.par_iter_mut().for_each(|n| *n += len);
+/// ```
 mod borrowed_mutably {}
+
+/// A sequential iterator is handed from thread to thread, so it must be `Send`.
+///
+/// ```compile_fail,E0599
+/// use heist_iter::prelude::*;
+/// use std::rc::Rc;
+///
+/// let shared = Rc::new(1);
+/// (0..10).map(move |n| n + *shared).par_bridge().for_each(drop);
+/// ```
+///
+/// With an `Arc` it is.
+///
+/// ```
+/// use heist_iter::prelude::*;
+/// use std::sync::Arc;
+///
+/// let shared = Arc::new(1);
+/// (0..10).map(move |n| n + *shared).par_bridge().for_each(drop);
+/// ```
+mod bridged_rc {}
+
+/// A closure may not capture a raw pointer, of which nobody knows who else has it.
+///
+/// ```compile_fail,E0277
+/// use heist_iter::prelude::*;
+///
+/// let place = &raw const *"place";
+/// (0..10).into_par_iter().for_each(|_| assert!(!place.is_null()));
+/// ```
+///
+/// A reference is fine.
+///
+/// ```
+/// use heist_iter::prelude::*;
+///
+/// let place = &*"place";
+/// (0..10).into_par_iter().for_each(|_| assert!(!place.is_empty()));
+/// ```
+mod captured_pointer {}

@@ -12,6 +12,9 @@
 //! Names and signatures are those of rayon 1.12, so programs and third-party adaptors move over unchanged. What is
 //! different is how loops are divided: see [`iter::plumbing`].
 
+#[macro_use]
+mod inner;
+
 mod compile_fail;
 mod par_either;
 mod pool;

@@ -49,7 +49,10 @@ impl<T: Send> IndexedParallelIterator for IntoIter<T> {
         let folder = consumer.into_folder();
         match self.item {
             Some(item) if !folder.full() => folder.consume(item).complete(),
-            _ => folder.complete(),
+            unwanted => {
+                drop(unwanted);
+                folder.complete()
+            }
         }
     }
 
@@ -105,30 +108,9 @@ impl<'a, T: Sync> IntoParallelIterator for &'a Option<T> {
     }
 }
 
-impl<'a, T: Sync> ParallelIterator for Iter<'a, T> {
+iterate_indexed_inner! {
+    impl['a, T: Sync] Iter<'a, T>;
     type Item = &'a T;
-
-    fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
-        self.inner.drive_unindexed(consumer)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        self.inner.opt_len()
-    }
-}
-
-impl<'a, T: Sync> IndexedParallelIterator for Iter<'a, T> {
-    fn drive<C: Consumer<Self::Item>>(self, consumer: C) -> C::Result {
-        self.inner.drive(consumer)
-    }
-
-    fn len(&self) -> usize {
-        self.inner.len()
-    }
-
-    fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output {
-        self.inner.with_producer(callback)
-    }
 }
 
 /// The item of an option by exclusive reference, if there is one.
@@ -154,30 +136,9 @@ impl<'a, T: Send> IntoParallelIterator for &'a mut Option<T> {
     }
 }
 
-impl<'a, T: Send> ParallelIterator for IterMut<'a, T> {
+iterate_indexed_inner! {
+    impl['a, T: Send] IterMut<'a, T>;
     type Item = &'a mut T;
-
-    fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
-        self.inner.drive_unindexed(consumer)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        self.inner.opt_len()
-    }
-}
-
-impl<'a, T: Send> IndexedParallelIterator for IterMut<'a, T> {
-    fn drive<C: Consumer<Self::Item>>(self, consumer: C) -> C::Result {
-        self.inner.drive(consumer)
-    }
-
-    fn len(&self) -> usize {
-        self.inner.len()
-    }
-
-    fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output {
-        self.inner.with_producer(callback)
-    }
 }
 
 /// Collects what is in the `Some` items; `None` if one of them is `None`, and then the others stop early.

@@ -33,30 +33,9 @@ impl<T: Send, E> IntoParallelIterator for Result<T, E> {
     }
 }
 
-impl<T: Send> ParallelIterator for IntoIter<T> {
+iterate_indexed_inner! {
+    impl[T: Send] IntoIter<T>;
     type Item = T;
-
-    fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
-        self.inner.drive_unindexed(consumer)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        self.inner.opt_len()
-    }
-}
-
-impl<T: Send> IndexedParallelIterator for IntoIter<T> {
-    fn drive<C: Consumer<T>>(self, consumer: C) -> C::Result {
-        self.inner.drive(consumer)
-    }
-
-    fn len(&self) -> usize {
-        self.inner.len()
-    }
-
-    fn with_producer<CB: ProducerCallback<T>>(self, callback: CB) -> CB::Output {
-        self.inner.with_producer(callback)
-    }
 }
 
 /// The item of a result by shared reference, if there is one.
@@ -86,30 +65,9 @@ impl<'a, T: Sync, E> IntoParallelIterator for &'a Result<T, E> {
     }
 }
 
-impl<'a, T: Sync> ParallelIterator for Iter<'a, T> {
+iterate_indexed_inner! {
+    impl['a, T: Sync] Iter<'a, T>;
     type Item = &'a T;
-
-    fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
-        self.inner.drive_unindexed(consumer)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        self.inner.opt_len()
-    }
-}
-
-impl<'a, T: Sync> IndexedParallelIterator for Iter<'a, T> {
-    fn drive<C: Consumer<Self::Item>>(self, consumer: C) -> C::Result {
-        self.inner.drive(consumer)
-    }
-
-    fn len(&self) -> usize {
-        self.inner.len()
-    }
-
-    fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output {
-        self.inner.with_producer(callback)
-    }
 }
 
 /// The item of a result by exclusive reference, if there is one.
@@ -135,30 +93,9 @@ impl<'a, T: Send, E> IntoParallelIterator for &'a mut Result<T, E> {
     }
 }
 
-impl<'a, T: Send> ParallelIterator for IterMut<'a, T> {
+iterate_indexed_inner! {
+    impl['a, T: Send] IterMut<'a, T>;
     type Item = &'a mut T;
-
-    fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
-        self.inner.drive_unindexed(consumer)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        self.inner.opt_len()
-    }
-}
-
-impl<'a, T: Send> IndexedParallelIterator for IterMut<'a, T> {
-    fn drive<C: Consumer<Self::Item>>(self, consumer: C) -> C::Result {
-        self.inner.drive(consumer)
-    }
-
-    fn len(&self) -> usize {
-        self.inner.len()
-    }
-
-    fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output {
-        self.inner.with_producer(callback)
-    }
 }
 
 /// Collects what is in the `Ok` items; one of the errors if there are any, and then the others stop early.
@@ -186,7 +123,10 @@ where
         let collection = par_iter.into_par_iter().map(keep_error).while_some().collect();
         match lock(&first_error).take() {
             None => Ok(collection),
-            Some(error) => Err(error),
+            Some(error) => {
+                drop(collection);
+                Err(error)
+            }
         }
     }
 }

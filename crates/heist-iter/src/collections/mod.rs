@@ -8,8 +8,6 @@
 //! [`par_iter`](crate::iter::IntoParallelRefIterator::par_iter) and
 //! [`par_iter_mut`](crate::iter::IntoParallelRefMutIterator::par_iter_mut); their types are rarely named.
 
-#[macro_use]
-mod inner;
 mod lent_vec;
 
 pub mod binary_heap;

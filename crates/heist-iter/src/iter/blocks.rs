@@ -96,7 +96,14 @@ where
                     Some(done) => reducer.reduce(done, result),
                 });
             }
-            done.unwrap_or_else(|| consumer.into_folder().complete())
+            drop(producer);
+            match done {
+                Some(done) => {
+                    drop(consumer);
+                    done
+                }
+                None => consumer.into_folder().complete(),
+            }
         }
     }
 

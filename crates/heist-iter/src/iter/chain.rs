@@ -146,7 +146,12 @@ where
 
     fn fold_with<F: Folder<A::Item>>(self, folder: F) -> F {
         let folder = if self.a_len > 0 { self.a.fold_with(folder) } else { folder };
-        if folder.full() { folder } else { self.b.fold_with(folder) }
+        if folder.full() {
+            drop(self.b);
+            folder
+        } else {
+            self.b.fold_with(folder)
+        }
     }
 }
 

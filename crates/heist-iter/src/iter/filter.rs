@@ -41,7 +41,12 @@ impl<T, P: Fn(&T) -> bool + Sync> Stage<T> for Apply<'_, P> {
 
     #[inline]
     fn feed<F: Folder<T>>(self, folder: F, item: T) -> F {
-        if (self.0)(&item) { folder.consume(item) } else { folder }
+        if (self.0)(&item) {
+            folder.consume(item)
+        } else {
+            drop(item);
+            folder
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::ParallelIterator;
 use super::plumbing::{Consumer, Folder, Reducer, UnindexedConsumer};
+use super::reduce_with::first_of;
 use heist_sync::atomic::{AtomicBool, Ordering};
 
 pub(super) fn find_any<I, P>(par_iter: I, predicate: P) -> Option<I::Item>
@@ -89,6 +90,8 @@ where
             // ORDERING: Relaxed: see `is_over`.
             self.find.found.store(true, Ordering::Relaxed);
             self.item = Some(item);
+        } else {
+            drop(item);
         }
         self
     }
@@ -124,6 +127,6 @@ struct EitherReducer;
 
 impl<T> Reducer<Option<T>> for EitherReducer {
     fn reduce(self, left: Option<T>, right: Option<T>) -> Option<T> {
-        left.or(right)
+        if left.is_some() { first_of(left, right) } else { right }
     }
 }

@@ -7,6 +7,7 @@
 
 use super::ParallelIterator;
 use super::plumbing::{Consumer, Folder, Reducer, UnindexedConsumer};
+use super::reduce_with::first_of;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::cell::Cell;
 
@@ -137,6 +138,8 @@ where
                 self.find.report();
             }
             self.item = Some(item);
+        } else {
+            drop(item);
         }
         self
     }
@@ -159,9 +162,10 @@ struct SideReducer(Side);
 
 impl<T> Reducer<Option<T>> for SideReducer {
     fn reduce(self, left: Option<T>, right: Option<T>) -> Option<T> {
-        match self.0 {
-            Side::First => left.or(right),
-            Side::Last => right.or(left),
-        }
+        let (better, other) = match self.0 {
+            Side::First => (left, right),
+            Side::Last => (right, left),
+        };
+        if better.is_some() { first_of(better, other) } else { other }
     }
 }

@@ -243,6 +243,7 @@ where
         } else {
             self.base = self.base.consume(self.separator.clone());
             if self.base.full() {
+                drop(item);
                 return self;
             }
         }
@@ -251,6 +252,7 @@ where
     }
 
     fn complete(self) -> B::Result {
+        drop(self.separator);
         self.base.complete()
     }
 

@@ -248,6 +248,7 @@ where
     }
 
     fn complete(self) -> B::Result {
+        drop(self.value);
         self.base.complete()
     }
 
@@ -312,7 +313,9 @@ where
 
     fn fold_with<G: Folder<R>>(self, folder: G) -> G {
         let folder = MapFolder { base: folder, value: self.supply.into_value(), map_op: self.map_op };
-        self.base.fold_with(folder).base
+        let MapFolder { base, value, .. } = self.base.fold_with(folder);
+        drop(value);
+        base
     }
 }
 

@@ -37,6 +37,7 @@ mod parallel;
 mod one_to_one;
 mod stage;
 mod tickets;
+mod total;
 mod try_kind;
 
 // Sources.

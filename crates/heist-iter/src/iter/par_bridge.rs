@@ -53,15 +53,15 @@ impl<Iter: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<Iter> {
 
     fn drive_unindexed<C: UnindexedConsumer<Iter::Item>>(self, consumer: C) -> C::Result {
         let workers = pool::current_num_threads();
-        bridge_unindexed(
-            &Shared {
-                seats: AtomicUsize::new(workers),
-                iter: Mutex::new(self.iter.fuse()),
-                has_ended: AtomicBool::new(false),
-                is_here: (0..workers).map(|_| AtomicBool::new(false)).collect(),
-            },
-            consumer,
-        )
+        let shared = Shared {
+            seats: AtomicUsize::new(workers),
+            iter: Mutex::new(self.iter.fuse()),
+            has_ended: AtomicBool::new(false),
+            is_here: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+        };
+        let result = bridge_unindexed(&shared, consumer);
+        drop(shared);
+        result
     }
 }
 

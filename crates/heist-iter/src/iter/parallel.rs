@@ -1,6 +1,7 @@
 //! The trait of all parallel iterators.
 
 use super::plumbing::UnindexedConsumer;
+use super::reduce_with::first_of;
 use super::try_kind::Try;
 use super::*;
 use std::cmp::Ordering;
@@ -509,7 +510,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
     {
-        self.reduce_with(|a, b| if f(&a, &b) == Ordering::Greater { b } else { a })
+        self.reduce_with(|a, b| if f(&a, &b) == Ordering::Greater { first_of(b, a) } else { first_of(a, b) })
     }
 
     /// The item with the least key; the first one of several. Each key is computed once.
@@ -523,7 +524,7 @@ pub trait ParallelIterator: Sized + Send {
         K: Ord + Send,
         F: Sync + Send + Fn(&Self::Item) -> K,
     {
-        self.map(|item| (f(&item), item)).min_by(|a, b| a.0.cmp(&b.0)).map(|(_, item)| item)
+        self.map(|item| (f(&item), item)).min_by(|a, b| a.0.cmp(&b.0)).map(without_key)
     }
 
     /// The greatest item; the last one of several.
@@ -549,7 +550,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering,
     {
-        self.reduce_with(|a, b| if f(&a, &b) == Ordering::Greater { a } else { b })
+        self.reduce_with(|a, b| if f(&a, &b) == Ordering::Greater { first_of(a, b) } else { first_of(b, a) })
     }
 
     /// The item with the greatest key; the last one of several. Each key is computed once.
@@ -563,7 +564,7 @@ pub trait ParallelIterator: Sized + Send {
         K: Ord + Send,
         F: Sync + Send + Fn(&Self::Item) -> K,
     {
-        self.map(|item| (f(&item), item)).max_by(|a, b| a.0.cmp(&b.0)).map(|(_, item)| item)
+        self.map(|item| (f(&item), item)).max_by(|a, b| a.0.cmp(&b.0)).map(without_key)
     }
 
     /// Puts another iterator's items after its own.
@@ -901,4 +902,9 @@ pub trait ParallelIterator: Sized + Send {
     fn opt_len(&self) -> Option<usize> {
         None
     }
+}
+
+fn without_key<K, T>((key, item): (K, T)) -> T {
+    drop(key);
+    item
 }

@@ -12,6 +12,13 @@ where
     par_iter.drive_unindexed(ReduceWith { op: &op })
 }
 
+/// The first of two values, one of which must go.
+#[inline]
+pub(super) fn first_of<T>(first: T, second: T) -> T {
+    drop(second);
+    first
+}
+
 /// Consumer and reducer in one.
 struct ReduceWith<'r, R> {
     op: &'r R,

@@ -33,7 +33,12 @@ impl<T> Stage<T> for Refuse<'_> {
 
     #[inline]
     fn feed<F: Folder<T>>(self, folder: F, item: T) -> F {
-        if self.0.take_one() { folder } else { folder.consume(item) }
+        if self.0.take_one() {
+            drop(item);
+            folder
+        } else {
+            folder.consume(item)
+        }
     }
 }
 

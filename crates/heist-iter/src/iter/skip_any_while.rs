@@ -49,6 +49,7 @@ impl<T, P: Fn(&T) -> bool + Sync> Stage<T> for After<'_, P> {
         // more, as if its item had come before.
         if !self.ended.load(Ordering::Relaxed) {
             if (self.predicate)(&item) {
+                drop(item);
                 return folder;
             }
             self.ended.store(true, Ordering::Relaxed);

@@ -33,7 +33,12 @@ impl<T> Stage<T> for Admit<'_> {
 
     #[inline]
     fn feed<F: Folder<T>>(self, folder: F, item: T) -> F {
-        if self.0.take_one() { folder.consume(item) } else { folder }
+        if self.0.take_one() {
+            folder.consume(item)
+        } else {
+            drop(item);
+            folder
+        }
     }
 
     #[inline]

@@ -48,11 +48,13 @@ impl<T, P: Fn(&T) -> bool + Sync> Stage<T> for Until<'_, P> {
         // ORDERING: Relaxed, here and below: a flag that publishes nothing. Whoever sees it late takes an item that was
         // there before the flag, as far as anybody can tell.
         if self.ended.load(Ordering::Relaxed) {
+            drop(item);
             return folder;
         }
         if (self.predicate)(&item) {
             folder.consume(item)
         } else {
+            drop(item);
             self.ended.store(true, Ordering::Relaxed);
             folder
         }

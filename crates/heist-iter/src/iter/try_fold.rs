@@ -127,7 +127,10 @@ where
     fn consume(self, item: T) -> Self {
         match self.value {
             Continue(value) => TryFoldFolder { value: (self.fold_op)(value, item).branch(), ..self },
-            Break(_) => self,
+            Break(_) => {
+                drop(item);
+                self
+            }
         }
     }
 

@@ -81,7 +81,10 @@ where
     fn reduce(self, left: T, right: T) -> T {
         match (left.branch(), right.branch()) {
             (Continue(left), Continue(right)) => (self.op)(left, right),
-            (Break(residual), _) | (_, Break(residual)) => T::from_residual(residual),
+            (Break(residual), unused) | (unused, Break(residual)) => {
+                drop(unused);
+                T::from_residual(residual)
+            }
         }
     }
 }

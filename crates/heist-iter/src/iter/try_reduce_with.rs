@@ -82,7 +82,10 @@ where
         };
         Some(match (left.branch(), right.branch()) {
             (Continue(left), Continue(right)) => (self.op)(left, right),
-            (Break(residual), _) | (_, Break(residual)) => T::from_residual(residual),
+            (Break(residual), unused) | (unused, Break(residual)) => {
+                drop(unused);
+                T::from_residual(residual)
+            }
         })
     }
 }
@@ -104,7 +107,10 @@ where
         let value = match (self.value, item.branch()) {
             (None, item) => item,
             (Some(Continue(left)), Continue(right)) => (self.op)(left, right).branch(),
-            (Some(failure @ Break(_)), _) | (_, failure) => failure,
+            (Some(failure @ Break(_)), unused) | (Some(unused), failure) => {
+                drop(unused);
+                failure
+            }
         };
         if value.is_break() {
             set(self.failed);

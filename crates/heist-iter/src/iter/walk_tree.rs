@@ -99,6 +99,7 @@ where
                 Entry::Tree(node) => self.open(node),
             }
         }
+        drop(self);
         folder
     }
 }
