@@ -43,6 +43,17 @@ pub const LOOK_AT_TASKS_EVERY_NS: u64 = 200_000;
 /// that each time.
 pub const QUIET_LOOKS_KEPT: u32 = 50;
 
+/// So many looks at a turn before the monitor asks whether its thread computes, and so many more until it knows.
+///
+/// Threads that merely wait for a core are in one turn for that long, too, and asking costs 5 us: rarely enough not to be felt in
+/// a busy server without long turns, soon enough for turns of many milliseconds.
+pub const LONG_TURN_LOOKS: u32 = 4;
+
+/// Looks after the last long turn during which threads still prepare for the next.
+///
+/// A tenth of a second: where there was one there are more, and telling the kernel costs a call for each thread.
+pub const COURTESY_LOOKS_KEPT: u32 = 500;
+
 /// Rounds over all victims before a searcher gives up.
 ///
 /// One round can miss work that moves between two victims while it passes. More rounds only burn the core that the

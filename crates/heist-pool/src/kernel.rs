@@ -79,7 +79,7 @@ mod slice {
     }
 
     /// Since Linux 6.12 an ordinary thread's `runtime` is its slice; before that it is ignored. `tid` 0 is the caller.
-    pub fn set_slice(tid: u32, ns: u64) {
+    pub fn set(tid: u32, ns: u64) {
         let mut attributes = Attributes::default();
         let size = size_of::<Attributes>();
         // SAFETY: the kernel writes at most `size` bytes to where the pointer says.
@@ -102,32 +102,33 @@ mod slice {
 
 #[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
 mod slice {
-    pub fn set_slice(_: u32, _: u64) {}
+    pub fn set(_: u32, _: u64) {}
     #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub fn set_own_timer_slack(_: u64) {}
 }
 
-/// How long a thread that others wait for asks to run at a time: the shortest there is. The kernel then lets it run sooner.
-const SHORT_SLICE_NS: u64 = 100_000;
-
-/// How long a thread that computes asks to run at a time: the longest there is. The kernel gives it no less time for that, but
-/// lets whoever wakes up run first.
-const LONG_SLICE_NS: u64 = 100_000_000;
-
-/// The calling thread runs little and should run soon, before threads that compute.
-pub fn hurry() {
-    slice::set_slice(0, SHORT_SLICE_NS);
+/// How long a thread asks to run at a time. It gets no more time by that, and no less.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Slice {
+    /// As the kernel thinks fit.
+    #[default]
+    Ordinary,
+    /// The shortest there is: it runs little and should run soon, before threads that compute.
+    Short,
+    /// The longest there is: whoever wakes up on its core runs first.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    Long,
 }
 
-/// The calling thread is an ordinary one again.
-pub fn do_not_hurry() {
-    slice::set_slice(0, 0);
-}
-
-/// The thread computes, and gives way to others.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-pub fn give_way(tid: u32) {
-    slice::set_slice(tid, LONG_SLICE_NS);
+/// Sets the slice of the thread `tid`; 0 is the caller.
+pub fn set_slice(tid: u32, slice: Slice) {
+    let ns = match slice {
+        Slice::Ordinary => 0,
+        Slice::Short => 100_000,
+        #[cfg(not(any(heist_loom, heist_shuttle)))]
+        Slice::Long => 100_000_000,
+    };
+    slice::set(tid, ns);
 }
 
 /// The calling thread's sleeps end when they should, not up to 50 us later.

@@ -2,6 +2,8 @@
 mod attend;
 #[cfg(not(heist_loom))]
 pub mod build;
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+mod courtesy;
 pub mod driver;
 pub mod forks;
 #[cfg(not(heist_loom))]

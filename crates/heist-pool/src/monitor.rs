@@ -11,6 +11,7 @@
 //! the kernel for a second, without any CPU time, perhaps they wait for just the jobs that are queued. Then spare threads
 //! without an index run those.
 
+use crate::courtesy::Courtesy;
 use crate::kernel;
 use crate::pool::Pool;
 use crate::pulse::Pulses;
@@ -113,7 +114,7 @@ impl Monitor {
     }
 
     fn run(&self) {
-        kernel::hurry();
+        kernel::set_slice(0, kernel::Slice::Short);
         kernel::sleep_exactly();
         let (mut jobs, mut tasks) = (Vec::<WatchedJobs>::new(), Vec::<WatchedTasks>::new());
         let mut pulses = Pulses::new();
@@ -206,11 +207,12 @@ struct WatchedTasks {
     /// By thread number, what each did at the last look.
     paces: Vec<u32>,
     quiet_looks: u32,
+    courtesy: Courtesy,
 }
 
 impl WatchedTasks {
     fn new(pool: Weak<Pool>) -> Self {
-        Self { pool, paces: Vec::new(), quiet_looks: 0 }
+        Self { pool, paces: Vec::new(), quiet_looks: 0, courtesy: Courtesy::default() }
     }
 
     /// False if the pool need not be watched any more.
@@ -230,16 +232,14 @@ impl WatchedTasks {
             let in_turn = pace & 1 == 1;
             let stuck = in_turn && self.paces[id] == pace;
             self.paces[id] = pace;
-            if stuck {
-                worker.give_way();
-                pulses.note(worker.tid());
-            }
+            self.courtesy.look(id, worker, stuck);
             match (worker.holds_index(), stuck) {
                 (true, false) => view.moving_holders += 1,
                 (false, false) if in_turn => view.moving_overtakers += 1,
                 _ => {}
             }
         }
+        self.courtesy.apply(pulses);
         pool.set_overtaking(view.moving_holders == 0 && view.free_indices == 0);
         match policy::overtake(view) {
             Overtake::No => {}
@@ -254,6 +254,7 @@ impl WatchedTasks {
         if self.quiet_looks < tuning::QUIET_LOOKS_KEPT {
             return true;
         }
+        self.courtesy.end();
         pool.set_overtaking(false);
         pool.watch.tasks.store(false, Ordering::Relaxed);
         // LIVENESS, ORDERING(E12): somebody may have queued a task and seen that we still watch. Our flag before our look;

@@ -126,7 +126,7 @@ mod imp {
         }
 
         fn run(&self, core: usize) {
-            kernel::hurry();
+            kernel::set_slice(0, kernel::Slice::Short);
             kernel::sleep_exactly();
             let mut mask = CpuSet::new();
             mask.set(core);

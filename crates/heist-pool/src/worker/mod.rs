@@ -39,8 +39,8 @@ pub struct Worker {
     given: AtomicU32,
     /// What it does, for the monitor: counts jobs and turns as they begin and end; odd inside of one. Written by its thread.
     pace: AtomicU32,
-    /// The monitor has made its thread give way to others, or may not, because the thread is the program's.
-    gives_way: AtomicBool,
+    /// Its thread is the program's.
+    is_guest: AtomicBool,
     /// Whether its thread has an index.
     holds: AtomicBool,
     /// One more than the index it had last.
@@ -63,7 +63,7 @@ impl Worker {
             parker: Arc::new(Parker::new()),
             given: AtomicU32::new(0),
             pace: AtomicU32::new(0),
-            gives_way: AtomicBool::new(false),
+            is_guest: AtomicBool::new(false),
             holds: AtomicBool::new(false),
             home: AtomicU32::new(0),
             tid: AtomicU32::new(0),
@@ -84,6 +84,12 @@ impl Worker {
 
     pub(crate) fn tid(&self) -> u32 {
         self.tid.load(Ordering::Relaxed)
+    }
+
+    /// Its thread's number in the kernel, unless that thread is the program's or has gone: then 0.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn own_tid(&self) -> u32 {
+        if self.is_guest.load(Ordering::Relaxed) { 0 } else { self.tid() }
     }
 
     pub(crate) fn home(&self) -> u16 {
@@ -144,17 +150,6 @@ impl Worker {
     /// What its thread does; changes whenever a job or turn begins or ends, and is odd inside of one.
     pub(crate) fn pace(&self) -> u32 {
         self.pace.load(Ordering::Relaxed)
-    }
-
-    /// Its thread is in a long turn: whoever wakes up on its core should run first, until the turn ends.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    pub(crate) fn give_way(&self) {
-        let tid = self.tid();
-        if tid != 0 && !self.gives_way.load(Ordering::Relaxed) {
-            crate::kernel::give_way(tid);
-            // After the call: a turn that ends in between leaves it to the next one to see this.
-            self.gives_way.store(true, Ordering::Relaxed);
-        }
     }
 
     /// Whether its thread has an index.
@@ -223,8 +218,6 @@ pub struct Local {
     in_turn: Cell<bool>,
     /// How many turns in a row went to the next place.
     next_runs: Cell<u32>,
-    /// It has run a task, and has told the kernel so.
-    hurries: Cell<bool>,
     /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
     is_guest: bool,
 }
@@ -237,7 +230,7 @@ impl Local {
     pub(crate) fn new(pool: Arc<Pool>, worker: Arc<Worker>, is_guest: bool) -> Self {
         let seed = pool.seed() ^ (u64::from(worker.id) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         worker.tid.store(crate::kernel::tid(), Ordering::Relaxed);
-        worker.gives_way.store(is_guest, Ordering::Relaxed);
+        worker.is_guest.store(is_guest, Ordering::Relaxed);
         let spawned = lock(&worker.vacant_end).take().expect("a vacant entry has its owner's end");
         Self {
             pool,
@@ -254,7 +247,6 @@ impl Local {
             forgoes: Cell::new(false),
             in_turn: Cell::new(false),
             next_runs: Cell::new(0),
-            hurries: Cell::new(false),
             is_guest,
         }
     }
@@ -360,7 +352,7 @@ impl Local {
         match errand {
             Errand::Rescue => self.pool.rescuer_comes(self.worker.id),
             Errand::Overtake => {
-                self.hurry();
+                crate::kernel::set_slice(0, crate::kernel::Slice::Short);
                 // Every push from here on comes to `push_slow`, which refuses it.
                 let _ = self.worker.stack.arm();
             }
@@ -373,7 +365,10 @@ impl Local {
     fn end_errand(&self) {
         match self.errand.replace(Errand::None) {
             Errand::Rescue => self.pool.rescuer_goes(self.worker.id),
-            Errand::Overtake => self.hand_in_tasks(),
+            Errand::Overtake => {
+                self.hand_in_tasks();
+                crate::kernel::set_slice(0, crate::kernel::Slice::Ordinary);
+            }
             Errand::None => {}
         }
     }

@@ -3,7 +3,6 @@
 use super::find::What;
 use super::park::Slept;
 use super::{Errand, Found, Local};
-use crate::kernel;
 use crate::place::For;
 use heist_sync::atomic::Ordering;
 use heist_trace::Kind;
@@ -76,7 +75,6 @@ impl Local {
         match found {
             Found::Task(task) => {
                 self.last.set(For::Task);
-                self.hurry();
                 self.trace(Kind::JobStart, 0);
                 let in_turn = self.in_turn.replace(true);
                 task.run();
@@ -116,25 +114,5 @@ impl Local {
     pub(crate) fn end(&self, outer: u32) {
         let pace = self.worker.pace.load(Ordering::Relaxed);
         self.worker.pace.store((pace.wrapping_add(2) & !1) | outer, Ordering::Relaxed);
-        if outer == 0 && self.worker.gives_way.load(Ordering::Relaxed) {
-            self.give_way_no_more();
-        }
-    }
-
-    #[cold]
-    fn give_way_no_more(&self) {
-        if !self.is_guest {
-            self.worker.gives_way.store(false, Ordering::Relaxed);
-            if self.hurries.get() { kernel::hurry() } else { kernel::do_not_hurry() }
-        }
-    }
-
-    /// Threads that run tasks run for a moment and are waited for. The kernel lets them run sooner if it is told so, and takes
-    /// them off the core sooner, should one of the tasks compute.
-    #[inline]
-    pub(super) fn hurry(&self) {
-        if !self.hurries.replace(true) {
-            kernel::hurry();
-        }
     }
 }
