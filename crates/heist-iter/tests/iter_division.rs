@@ -108,21 +108,27 @@ fn a_heavy_corner_is_divided() {
     // Cheap items first, so that blocks have grown when the heavy ones come, all of them at one end.
     for heavy in [0..64usize, 99_936..100_000] {
         for collect in [false, true] {
-            let shares = [const { AtomicUsize::new(0) }; 2];
-            pool(2).install(|| {
-                let each = |n: usize| {
-                    if heavy.contains(&n) {
-                        work(Duration::from_millis(2));
-                        shares[heist_iter::current_thread_index().unwrap()].fetch_add(1, Ordering::Relaxed);
-                    }
-                };
-                let mapped = (0..100_000).into_par_iter().map(each);
-                if collect { drop(mapped.collect::<Vec<()>>()) } else { mapped.for_each(drop) }
-            });
-            let shares = shares.map(AtomicUsize::into_inner);
-            assert_eq!(shares.iter().sum::<usize>(), 64);
-            // Not an equal share: other programs may take the core away. But neither is left with nearly nothing.
-            assert!(shares.iter().all(|n| *n >= 8), "heavy at {heavy:?}, collect: {collect}, {shares:?}");
+            let shares = || {
+                let shares = [const { AtomicUsize::new(0) }; 2];
+                pool(2).install(|| {
+                    let each = |n: usize| {
+                        if heavy.contains(&n) {
+                            work(Duration::from_millis(1));
+                            shares[heist_iter::current_thread_index().unwrap()]
+                                .fetch_add(1, Ordering::Relaxed);
+                        }
+                    };
+                    let mapped = (0..100_000).into_par_iter().map(each);
+                    if collect { drop(mapped.collect::<Vec<()>>()) } else { mapped.for_each(drop) }
+                });
+                let shares = shares.map(AtomicUsize::into_inner);
+                assert_eq!(shares.iter().sum::<usize>(), 64);
+                shares
+            };
+            // Not an equal share, and not every time: other programs may take the core away. But a corner that is not
+            // divided never is.
+            let is_divided = |shares: [usize; 2]| shares.iter().all(|n| *n >= 8);
+            assert!((0..20).any(|_| is_divided(shares())), "heavy at {heavy:?}, collect: {collect}");
         }
     }
 }

@@ -223,6 +223,7 @@ impl WatchedTasks {
             free_indices: pool.idle().counters().free(),
             ..TasksView::default()
         };
+        let mut holders = 0;
         for (id, worker) in pool.table().iter().enumerate() {
             let pace = worker.pace();
             if id >= self.paces.len() {
@@ -233,12 +234,15 @@ impl WatchedTasks {
             let stuck = in_turn && self.paces[id] == pace;
             self.paces[id] = pace;
             self.courtesy.look(id, worker, stuck);
+            holders += usize::from(worker.holds_index());
             match (worker.holds_index(), stuck) {
                 (true, false) => view.moving_holders += 1,
                 (false, false) if in_turn => view.moving_overtakers += 1,
                 _ => {}
             }
         }
+        // Who has been given an index but does not run yet will get there.
+        view.moving_holders += pool.parallelism().saturating_sub(view.free_indices + holders);
         self.courtesy.apply(pulses);
         pool.set_overtaking(view.moving_holders == 0 && view.free_indices == 0);
         match policy::overtake(view) {

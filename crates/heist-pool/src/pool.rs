@@ -2,6 +2,7 @@
 
 use crate::idle::{Give, Idle, Wake};
 use crate::job::{JobRef, Payload, StackJob, discard, halt_unwinding};
+use crate::kernel;
 use crate::place::For;
 use crate::signal::Awaited;
 use crate::table::Table;
@@ -382,13 +383,16 @@ impl Pool {
         self.guests.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether every index is in use, and all who have one sleep in the kernel.
-    pub(crate) fn all_holders_sleep(&self) -> bool {
+    /// If every index is in use, and all who have one sleep in the kernel: who they are, and their CPU times.
+    pub(crate) fn sleeping_holders(&self) -> Option<Vec<(u16, u64)>> {
         let desk = self.idle.open();
         let holders: Vec<u16> = (0..self.parallelism() as u16).filter_map(|i| desk.holder(i)).collect();
         drop(desk);
-        let sleeps = |id: u16| self.table.get(id.into()).is_none_or(|w| crate::kernel::is_asleep(w.tid()));
-        holders.len() == self.parallelism() && holders.into_iter().all(sleeps)
+        let sleeping = |id: u16| {
+            let tid = self.table.get(id.into())?.tid();
+            kernel::is_asleep(tid).then(|| (id, kernel::cpu_ns(tid)))
+        };
+        if holders.len() == self.parallelism() { holders.into_iter().map(sleeping).collect() } else { None }
     }
 
     /// The kernel's numbers of all threads that run jobs now, or are stuck in one, by thread number.

@@ -169,12 +169,16 @@ impl Local {
         self.pool.inject(unsafe { HeapJob::boxed(take, std::ptr::null()) });
         self.trace(Kind::Block, 0);
         let mut look_in = LOOK_EVERY;
+        let mut asleep = None;
         // LIVENESS: announced, so whoever runs the job unparks us; and we look ourselves, less and less often: many may wait
         // beside a long computation.
         while job.signal().announce_wait() {
             let is_told = self.worker.parker.park_timeout(look_in);
             look_in = (2 * look_in).min(LOOK_AT_LAST_EVERY);
-            if !is_told && self.pool.all_holders_sleep() && !queued.is_taken.swap(true, Ordering::AcqRel) {
+            // Twice the same, without any CPU time in between: not just at a lock on their way to the job.
+            let before = std::mem::replace(&mut asleep, self.pool.sleeping_holders());
+            let is_stuck = asleep.is_some() && asleep == before;
+            if !is_told && is_stuck && !queued.is_taken.swap(true, Ordering::AcqRel) {
                 self.forgoes.set(true);
                 let _forgo = Forgo(self);
                 // SAFETY: taken, so once.

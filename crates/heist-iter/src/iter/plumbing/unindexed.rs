@@ -33,25 +33,56 @@ where
         habit::begin_loop();
         let habit = Habit::of::<P, C>(habit::depth());
         let _inside = Inside::of(habit::depth());
-        let is_little = habit.expect_ns(1).is_some_and(|ns| u128::from(ns) < WORTH.as_nanos());
+        let expected = habit.expect_ns(1).map(Duration::from_nanos);
         let since = Instant::now();
-        let result = if is_little && !P::TAKES_ALL {
+        let result = if expected.is_some_and(|whole| whole < WORTH) && !P::TAKES_ALL {
             let folder = consumer.split_off_left().into_folder();
             finish(Run { levels: TRIAL_LEVELS, ..Run::new(budget, producer, folder) }, consumer)
         } else {
-            start(budget, producer, consumer)
+            start(Prospect { budget, expected }, producer, consumer)
         };
         habit.learn(1, since.elapsed().as_nanos() as u64);
         return result;
     }
     match producer.split() {
-        (near, Some(far)) => pool::enter(move || fork(budget, near, far, consumer)),
+        (near, Some(far)) => {
+            pool::enter(move || fork(Prospect { budget, expected: None }, near, far, consumer))
+        }
         (whole, None) => finish(Run::new(budget, whole, consumer.split_off_left().into_folder()), consumer),
     }
 }
 
+/// What is known about a part before it begins.
+#[derive(Debug, Clone, Copy)]
+struct Prospect {
+    /// Cuts to make without being asked, halved by each one: enough parts for every worker.
+    budget: usize,
+    /// How long it will take, if the loop is like the last one of its kind and all its parts are alike.
+    expected: Option<Duration>,
+}
+
+impl Prospect {
+    /// Of either half.
+    fn halved(self) -> Self {
+        Prospect { budget: self.budget / 2, expected: self.expected.map(|whole| whole / 2) }
+    }
+
+    /// Where one thief was hungry there may be more.
+    fn after(self, migrated: bool) -> Self {
+        if migrated {
+            Prospect { budget: self.budget.max(pool::current_num_threads()), ..self }
+        } else {
+            self
+        }
+    }
+
+    fn is_worth_cutting(self) -> bool {
+        self.expected.is_none_or(|whole| whole > WORTH)
+    }
+}
+
 /// Cuts `producer` as long as the budget lasts or somebody is hungry, then runs it.
-fn start<P, C>(budget: usize, producer: P, consumer: C) -> C::Result
+fn start<P, C>(prospect: Prospect, producer: P, consumer: C) -> C::Result
 where
     P: UnindexedProducer,
     C: UnindexedConsumer<P::Item>,
@@ -60,31 +91,34 @@ where
         drop(producer);
         return consumer.into_folder().complete();
     }
-    let (near, far) = if budget > 0 || pool::is_hungry() { producer.split() } else { (producer, None) };
+    let is_wanted = P::TAKES_ALL || prospect.is_worth_cutting();
+    let (near, far) = if is_wanted && (prospect.budget > 0 || pool::is_hungry()) {
+        producer.split()
+    } else {
+        (producer, None)
+    };
     match far {
-        Some(far) => fork(budget, near, far, consumer),
-        None => finish(Run::new(budget, near, consumer.split_off_left().into_folder()), consumer),
+        Some(far) => fork(prospect, near, far, consumer),
+        None => {
+            let folder = consumer.split_off_left().into_folder();
+            finish(Run { expected: prospect.expected, ..Run::new(prospect.budget, near, folder) }, consumer)
+        }
     }
 }
 
-fn fork<P, C>(budget: usize, near: P, far: P, consumer: C) -> C::Result
+fn fork<P, C>(prospect: Prospect, near: P, far: P, consumer: C) -> C::Result
 where
     P: UnindexedProducer,
     C: UnindexedConsumer<P::Item>,
 {
-    let budget = budget / 2;
+    let half = prospect.halved();
     let reducer = consumer.to_reducer();
     let near_consumer = consumer.split_off_left();
     let (left, right) = pool::join_context(
-        move |context| start(after(budget, context.migrated()), near, near_consumer),
-        move |context| start(after(budget, context.migrated()), far, consumer),
+        move |context| start(half.after(context.migrated()), near, near_consumer),
+        move |context| start(half.after(context.migrated()), far, consumer),
     );
     reducer.reduce(left, right)
-}
-
-/// Where one thief was hungry there may be more.
-fn after(budget: usize, migrated: bool) -> usize {
-    if migrated { budget.max(pool::current_num_threads()) } else { budget }
 }
 
 /// Part of a run that was cut `level` times.
@@ -161,12 +195,13 @@ where
     C: UnindexedConsumer<P::Item>,
 {
     let far = run.pieces.remove(0).producer;
-    let budget = run.budget;
+    // What is true of the front of a run need not be so of its end.
+    let prospect = Prospect { budget: run.budget, expected: None };
     let reducer = consumer.to_reducer();
     let near_consumer = consumer.split_off_left();
     let (left, right) = pool::join_here(
         move || finish(run, near_consumer),
-        move |migrated| start(after(budget, migrated), far, consumer),
+        move |migrated| start(prospect.after(migrated), far, consumer),
     );
     reducer.reduce(left, right)
 }
