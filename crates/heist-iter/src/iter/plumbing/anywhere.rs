@@ -132,13 +132,13 @@ where
             (last_folder, None) => {
                 clock.stop(&plan);
                 drop(begun);
-                return last_folder.complete();
+                return complete(last_folder);
             }
         }
     }
     clock.stop(&plan);
     drop((items, begun));
-    folder.complete()
+    complete(folder)
 }
 
 /// Goes on with the near half, and offers the far half.
@@ -160,4 +160,20 @@ where
         move |migrated| run(plan.far_half(migrated), far, far_cuttable),
     );
     reducer.reduce(left, right)
+}
+
+/// Ends a stretch.
+///
+/// Apart from the loop if the result consists of many words: the compiler would take it apart for the sake of this one step, and
+/// carry it from item to item word by word.
+#[inline]
+fn complete<T, F: Folder<T>>(folder: F) -> F::Result {
+    const MANY_WORDS: usize = size_of::<[usize; 8]>();
+
+    #[inline(never)]
+    fn apart<T, F: Folder<T>>(folder: F) -> F::Result {
+        folder.complete()
+    }
+
+    if size_of::<F>() > MANY_WORDS { apart(folder) } else { folder.complete() }
 }
