@@ -1,10 +1,10 @@
 //! The one thread of the process that looks at pools from outside. It sleeps without a time-out unless a pool has asked to be
 //! watched: an idle pool wakes nobody.
 //!
-//! **Tasks that wait** (every quarter of a millisecond, while somebody has said that tasks may wait unseen): a task is queued,
+//! **Tasks that wait** (five times a millisecond, while somebody has said that tasks may wait unseen): a task is queued,
 //! or sockets and timers are unattended, and every thread that could get to them is still inside of the turn or job in which it
 //! was seen the last time. If an index is free, a thread is woken for it. If not, one more thread runs tasks without an index,
-//! for as long as it takes: the long turn is not stopped but overtaken.
+//! for as long as it takes: the long turn is not stopped but overtaken. If it computes, it also gives way: `courtesy`.
 //!
 //! **The last resort for jobs** (four times a second, while every index is in use): every thread that could run jobs has
 //! blocked, unannounced, and jobs are queued. Such jobs hold their workers, as in rayon; but if all of them have been asleep in

@@ -173,3 +173,28 @@ impl Deref for Slots {
         &self.0
     }
 }
+
+#[cfg(all(test, target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_take_memory_as_they_are_touched() {
+        const PAGE: usize = 4096;
+        let slots = Slots::new(64 * PAGE);
+        let start = slots.as_ptr().addr().next_multiple_of(PAGE);
+        let pages = slots.as_ptr_range().end.addr().saturating_sub(start) / PAGE;
+        let touched = || {
+            let mut seen = vec![0_u8; pages];
+            // SAFETY: the kernel writes one byte for each of the pages.
+            let result =
+                unsafe { libc::mincore(start as *mut libc::c_void, pages * PAGE, seen.as_mut_ptr()) };
+            assert_eq!(result, 0);
+            seen.into_iter().filter(|page| page & 1 == 1).count()
+        };
+        // Larger pages than these come in one piece.
+        assert!(touched() <= pages / 2, "{} of {pages} pages", touched());
+        slots.iter().for_each(Slot::clear);
+        assert_eq!(touched(), pages);
+    }
+}
