@@ -34,7 +34,7 @@ pub const NEXT_STEALABLE_NS: u64 = 3_000;
 /// How often the monitor looks at a pool whose tasks may be kept waiting.
 ///
 /// A turn that is seen twice has lasted for at least this long and at most twice as long, and then others overtake it: so
-/// tasks behind a blocked one wait for about half a millisecond. A look costs 2 to 3 us, so the pool pays 1 %.
+/// tasks behind a blocked one wait for about half a millisecond. On a busy machine looks come less often: they interrupt nobody.
 pub const LOOK_AT_TASKS_EVERY_NS: u64 = 200_000;
 
 /// Looks without anything to do before the monitor goes back to sleep.
@@ -43,16 +43,25 @@ pub const LOOK_AT_TASKS_EVERY_NS: u64 = 200_000;
 /// that each time.
 pub const QUIET_LOOKS_KEPT: u32 = 50;
 
-/// So many looks at a turn before the monitor asks whether its thread computes, and so many more until it knows.
+/// A turn that lasts for so long is asked for its CPU time, and again after so long; if it has used some, it is a long one.
 ///
 /// Threads that merely wait for a core are in one turn for that long, too, and asking costs 5 us: rarely enough not to be felt in
 /// a busy server without long turns, soon enough for turns of many milliseconds.
-pub const LONG_TURN_LOOKS: u32 = 4;
+pub const LONG_TURN_NS: u64 = 800_000;
 
-/// Looks after the last long turn during which threads still prepare for the next.
+/// For so long after the last long turn threads still prepare for the next.
 ///
-/// A tenth of a second: where there was one there are more, and telling the kernel costs a call for each thread.
-pub const COURTESY_LOOKS_KEPT: u32 = 500;
+/// Where there was one there are more, and telling the kernel costs a call for each thread.
+pub const COURTESY_KEPT_NS: u64 = 250_000_000;
+
+/// A look that comes so late was kept from its core by threads that compute.
+///
+/// The monitor does not interrupt a server whose threads sleep every now and then: that would cost it a tenth of its time. But
+/// if somebody computes for long, it may be one of ours.
+pub const LATE_LOOK_NS: u64 = 3_000_000;
+
+/// Looks that interrupt whoever runs, after a late one: as many as it takes to see that nobody moves.
+pub const LOOKS_AFTER_LATE: u32 = 2;
 
 /// Rounds over all victims before a searcher gives up.
 ///

@@ -78,20 +78,24 @@ mod slice {
         period: u64,
     }
 
-    /// Since Linux 6.12 an ordinary thread's `runtime` is its slice; before that it is ignored. `tid` 0 is the caller.
-    pub fn set(tid: u32, ns: u64) {
+    pub const ORDINARY: u32 = libc::SCHED_OTHER as u32;
+    pub const PATIENT: u32 = libc::SCHED_BATCH as u32;
+
+    /// Since Linux 6.12 an ordinary thread's `runtime` is its slice; before that it is ignored. `tid` 0 is the caller. Changes
+    /// only threads of the policy `from`: every other one has been chosen by the program.
+    pub fn set(tid: u32, from: u32, to: u32, ns: u64) -> bool {
         let mut attributes = Attributes::default();
         let size = size_of::<Attributes>();
         // SAFETY: the kernel writes at most `size` bytes to where the pointer says.
         let got = unsafe { libc::syscall(libc::SYS_sched_getattr, tid, &raw mut attributes, size, 0) };
-        if got != 0 || attributes.policy != libc::SCHED_OTHER as u32 {
-            // Refused, or the program has chosen another policy for its threads.
-            return;
+        if got != 0 || attributes.policy != from {
+            return false;
         }
         attributes.size = size as u32;
+        attributes.policy = to;
         attributes.runtime = ns;
         // SAFETY: the kernel reads `size` bytes. A refusal changes nothing.
-        let _ = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attributes, 0) };
+        unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attributes, 0) == 0 }
     }
 
     pub fn set_own_timer_slack(ns: u64) {
@@ -102,7 +106,12 @@ mod slice {
 
 #[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
 mod slice {
-    pub fn set(_: u32, _: u64) {}
+    pub const ORDINARY: u32 = 0;
+    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
+    pub const PATIENT: u32 = 1;
+    pub fn set(_: u32, _: u32, _: u32, _: u64) -> bool {
+        false
+    }
     #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub fn set_own_timer_slack(_: u64) {}
 }
@@ -120,15 +129,48 @@ pub enum Slice {
     Long,
 }
 
+const SHORT_NS: u64 = 100_000;
+
 /// Sets the slice of the thread `tid`; 0 is the caller.
 pub fn set_slice(tid: u32, slice: Slice) {
     let ns = match slice {
         Slice::Ordinary => 0,
-        Slice::Short => 100_000,
+        Slice::Short => SHORT_NS,
         #[cfg(not(any(heist_loom, heist_shuttle)))]
         Slice::Long => 100_000_000,
     };
-    slice::set(tid, ns);
+    slice::set(tid, slice::ORDINARY, slice::ORDINARY, ns);
+}
+
+/// How the monitor waits for a core when all are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub enum Manner {
+    /// As any other thread. Those that it starts take after it.
+    Ordinary,
+    /// Interrupts whoever runs.
+    Prompt,
+    /// Until somebody else sleeps, or has had his slice.
+    Patient,
+}
+
+/// The calling thread's manner.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub struct Manners(Manner);
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+impl Manners {
+    pub fn new() -> Self {
+        Self(Manner::Ordinary)
+    }
+
+    pub fn set(&mut self, manner: Manner) {
+        let policy = |manner| if manner == Manner::Patient { slice::PATIENT } else { slice::ORDINARY };
+        let ns = if manner == Manner::Prompt { SHORT_NS } else { 0 };
+        if manner != self.0 && slice::set(0, policy(self.0), policy(manner), ns) {
+            self.0 = manner;
+        }
+    }
 }
 
 /// The calling thread's sleeps end when they should, not up to 50 us later.
@@ -192,6 +234,36 @@ mod tests {
         assert_eq!(imp::parse_core(format!("1 (x) R {rest}7 0 0").as_bytes()), Some(7));
         assert_eq!(imp::parse_core(format!("1 (x) S {rest}7 0 0").as_bytes()), None);
         assert_eq!(imp::parse_core(b"1 (x) R 3"), None);
+    }
+
+    #[test]
+    fn manners_change_only_threads_that_the_program_has_left_alone() {
+        // SAFETY: asks about the calling thread.
+        let policy = || unsafe { libc::sched_getscheduler(0) };
+        let on_own_thread = |f: fn(&dyn Fn() -> i32)| {
+            std::thread::scope(|scope| scope.spawn(|| f(&policy)).join().expect("no panic"));
+        };
+        on_own_thread(|policy| {
+            let before = policy();
+            let mut manners = Manners::new();
+            manners.set(Manner::Patient);
+            assert_eq!(policy(), if before == libc::SCHED_OTHER { libc::SCHED_BATCH } else { before });
+            manners.set(Manner::Prompt);
+            assert_eq!(policy(), before);
+            manners.set(Manner::Patient);
+            manners.set(Manner::Ordinary);
+            assert_eq!(policy(), before);
+        });
+        on_own_thread(|policy| {
+            let idle = libc::sched_param { sched_priority: 0 };
+            // SAFETY: the calling thread, which ends soon.
+            assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const idle) }, 0);
+            let mut manners = Manners::new();
+            for manner in [Manner::Patient, Manner::Prompt, Manner::Ordinary] {
+                manners.set(manner);
+                assert_eq!(policy(), libc::SCHED_IDLE);
+            }
+        });
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! **Tasks that wait** (five times a millisecond, while somebody has said that tasks may wait unseen): a task is queued,
 //! or sockets and timers are unattended, and every thread that could get to them is still inside of the turn or job in which it
 //! was seen the last time. If an index is free, a thread is woken for it. If not, one more thread runs tasks without an index,
-//! for as long as it takes: the long turn is not stopped but overtaken. If it computes, it also gives way: `courtesy`.
+//! for as long as it takes: the long turn is not stopped but overtaken. If it computes, it also gives way: `courtesy`. The monitor
+//! itself interrupts others only while somebody computes for long (docs/decisions/0008).
 //!
 //! **The last resort for jobs** (four times a second, while every index is in use): every thread that could run jobs has
 //! blocked, unannounced, and jobs are queued. Such jobs hold their workers, as in rayon; but if all of them have been asleep in
@@ -12,7 +13,7 @@
 //! without an index run those.
 
 use crate::courtesy::Courtesy;
-use crate::kernel;
+use crate::kernel::{self, Manner, Manners};
 use crate::pool::Pool;
 use crate::pulse::Pulses;
 use heist_policy::{self as policy, MonitorView, Overtake, TasksView, tuning};
@@ -23,6 +24,9 @@ use std::time::{Duration, Instant};
 
 const LOOK_AT_JOBS_EVERY: Duration = Duration::from_millis(250);
 const LOOK_AT_TASKS_EVERY: Duration = Duration::from_nanos(tuning::LOOK_AT_TASKS_EVERY_NS);
+const LATE_LOOK: Duration = Duration::from_nanos(tuning::LATE_LOOK_NS);
+/// How far a thread's pace gets by a dozen turns.
+const SLOW_PACE: u32 = 4 * 12;
 /// Looks at a pool with free indices before it is forgotten.
 const LOOKS_KEPT: u32 = 4;
 
@@ -114,11 +118,12 @@ impl Monitor {
     }
 
     fn run(&self) {
-        kernel::set_slice(0, kernel::Slice::Short);
         kernel::sleep_exactly();
+        let mut manners = Manners::new();
         let (mut jobs, mut tasks) = (Vec::<WatchedJobs>::new(), Vec::<WatchedTasks>::new());
         let mut pulses = Pulses::new();
         let mut jobs_due = Instant::now();
+        let mut prompt_looks = 0u32;
         loop {
             let mut news = self.lock();
             // LIVENESS: a pool is added under this lock and then notifies.
@@ -131,21 +136,31 @@ impl Monitor {
             jobs.extend(news.jobs.drain(..).map(WatchedJobs::new));
             let new_tasks = !news.tasks.is_empty();
             tasks.extend(news.tasks.drain(..).map(WatchedTasks::new));
+            let mut late = false;
             if !new_tasks && tasks.is_empty() {
                 let left = jobs_due.saturating_duration_since(Instant::now());
                 // A pool with tasks cuts the wait short.
                 let _ = self.more.wait_timeout(news, left).unwrap_or_else(PoisonError::into_inner);
             } else {
                 drop(news);
+                let before = Instant::now();
                 std::thread::sleep(LOOK_AT_TASKS_EVERY);
+                prompt_looks = prompt_looks.saturating_sub(1);
+                late = before.elapsed() >= LATE_LOOK;
             }
             // Outside of the lock: a look may start threads.
-            tasks.retain_mut(|tasks| tasks.look(&mut pulses));
+            tasks.retain_mut(|tasks| tasks.look(&mut pulses, &mut manners));
+            if late && tasks.iter().any(|tasks| tasks.slow) {
+                prompt_looks = tuning::LOOKS_AFTER_LATE;
+            }
             pulses.beat();
             if Instant::now() >= jobs_due {
+                manners.set(Manner::Ordinary);
                 jobs.retain_mut(WatchedJobs::look);
                 jobs_due = Instant::now() + LOOK_AT_JOBS_EVERY;
             }
+            let prompt = prompt_looks > 0 || tasks.iter().any(|tasks| tasks.courtesy.is_asked_for());
+            manners.set(if prompt { Manner::Prompt } else { Manner::Patient });
         }
     }
 }
@@ -207,23 +222,27 @@ struct WatchedTasks {
     /// By thread number, what each did at the last look.
     paces: Vec<u32>,
     quiet_looks: u32,
+    /// Whether nobody has got far since the last look.
+    slow: bool,
     courtesy: Courtesy,
 }
 
 impl WatchedTasks {
     fn new(pool: Weak<Pool>) -> Self {
-        Self { pool, paces: Vec::new(), quiet_looks: 0, courtesy: Courtesy::default() }
+        Self { pool, paces: Vec::new(), quiet_looks: 0, slow: false, courtesy: Courtesy::default() }
     }
 
     /// False if the pool need not be watched any more.
-    fn look(&mut self, pulses: &mut Pulses) -> bool {
+    fn look(&mut self, pulses: &mut Pulses, manners: &mut Manners) -> bool {
         let Some(pool) = self.pool.upgrade() else { return false };
         let mut view = TasksView {
             waiting: pool.has_tasks() | pool.attendance().is_neglected(),
             free_indices: pool.idle().counters().free(),
             ..TasksView::default()
         };
+        let now = Instant::now();
         let mut holders = 0;
+        self.slow = true;
         for (id, worker) in pool.table().iter().enumerate() {
             let pace = worker.pace();
             if id >= self.paces.len() {
@@ -232,8 +251,9 @@ impl WatchedTasks {
             }
             let in_turn = pace & 1 == 1;
             let stuck = in_turn && self.paces[id] == pace;
+            self.slow &= pace.wrapping_sub(self.paces[id]) < SLOW_PACE;
             self.paces[id] = pace;
-            self.courtesy.look(id, worker, stuck);
+            self.courtesy.look(now, id, worker, stuck);
             holders += usize::from(worker.holds_index());
             match (worker.holds_index(), stuck) {
                 (true, false) => view.moving_holders += 1,
@@ -243,9 +263,14 @@ impl WatchedTasks {
         }
         // Who has been given an index but does not run yet will get there.
         view.moving_holders += pool.parallelism().saturating_sub(view.free_indices + holders);
-        self.courtesy.apply(pulses);
+        self.courtesy.apply(now, pulses);
         pool.set_overtaking(view.moving_holders == 0 && view.free_indices == 0);
-        match policy::overtake(view) {
+        let overtake = policy::overtake(view);
+        if overtake != Overtake::No {
+            // This may start a thread.
+            manners.set(Manner::Ordinary);
+        }
+        match overtake {
             Overtake::No => {}
             Overtake::Wake => pool.announce_task(),
             Overtake::One => pool.overtake(),

@@ -443,7 +443,14 @@ impl Pool {
         }
         drop(desk);
         match parked.and_then(|id| self.table.get(id.into())) {
-            Some(worker) => worker.give_tasks(&self.attendance),
+            Some(worker) => {
+                // It does so itself, but first it needs a core, and whoever has one computes.
+                let tid = worker.own_tid();
+                if tid != 0 {
+                    crate::kernel::set_slice(tid, crate::kernel::Slice::Short);
+                }
+                worker.give_tasks(&self.attendance);
+            }
             None if self.may_start() => self.start_errand(Errand::Overtake),
             None => {}
         }

@@ -54,6 +54,8 @@ pub fn tables(plan: &mut Plan) -> Option<Table> {
 #[derive(Default)]
 struct Outcome {
     light_p99: Vec<Series>,
+    /// What is left of a host that takes the cores away for more than a hundredth of the time.
+    light_p95: Vec<Series>,
     light_p50: Vec<Series>,
     /// From when the request was sent.
     service_p99: Vec<Series>,
@@ -67,6 +69,7 @@ impl Outcome {
         };
         vec![
             row("light p99", &self.light_p99, limit),
+            row("light p95", &self.light_p95, Limit::None),
             row("light p50", &self.light_p50, Limit::None),
             row("light p99 since sent", &self.service_p99, Limit::None),
             row("heavy p50", &self.heavy_p50, Limit::None),
@@ -102,6 +105,7 @@ fn run(plan: &mut Plan, heavy_path: &'static str) -> Outcome {
             samples_ns: rounds.iter().map(figure).collect(),
         };
         outcome.light_p99.push(series(&|round| quantile(&round.light_ns, 0.99)));
+        outcome.light_p95.push(series(&|round| quantile(&round.light_ns, 0.95)));
         outcome.light_p50.push(series(&|round| quantile(&round.light_ns, 0.5)));
         outcome.service_p99.push(series(&|round| quantile(&round.light_since_sent_ns, 0.99)));
         outcome.heavy_p50.push(series(&|round| quantile(&round.heavy_ns, 0.5)));
