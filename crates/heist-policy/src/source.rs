@@ -13,6 +13,8 @@ pub struct Sources {
     pub injector: bool,
     /// The injector holds a task.
     pub injected_tasks: bool,
+    /// The injector has been seen to hold something for [`INJECTED_WAIT_NS`](crate::tuning::INJECTED_WAIT_NS).
+    pub injected_wait: bool,
     /// It may steal: it was admitted as a searcher ([`may_search`](crate::may_search)) and the ladder has not sent it to
     /// sleep ([`step`](crate::step)).
     pub steal: bool,
@@ -35,8 +37,9 @@ pub enum Source {
     Park,
 }
 
-/// Picks the source for this `turn`: cheapest first and jobs before tasks, but every [`INJECTOR_EVERY`]th turn the injector
-/// comes first, and every [`TASKS_EVERY`]th the own tasks do. Of the injector's two queues, each comes first every other time.
+/// Picks the source for this `turn`: cheapest first and jobs before tasks, but every [`INJECTOR_EVERY`]th turn, and after some
+/// time, the injector comes first, and every [`TASKS_EVERY`]th the own tasks do. Of the injector's two queues, each comes first
+/// every other time.
 ///
 /// `turn` may wrap around: two turns that prefer the injector are never more than `INJECTOR_EVERY` apart.
 ///
@@ -51,7 +54,7 @@ pub enum Source {
 pub const fn next_source(turn: u32, view: Sources) -> Source {
     // Remainder 0, not another one: the count restarts at 0 when it wraps, so the interval across the wrap is shorter,
     // never longer.
-    let injector_first = turn.is_multiple_of(INJECTOR_EVERY);
+    let injector_first = view.injected_wait || turn.is_multiple_of(INJECTOR_EVERY);
     let tasks_first = turn.is_multiple_of(TASKS_EVERY);
     let injected = match (view.injector, view.injected_tasks) {
         (true, true) if (turn / INJECTOR_EVERY) % 2 == 1 => Some(Source::Injector),
@@ -76,12 +79,13 @@ mod tests {
     use super::*;
 
     fn all_views() -> impl Iterator<Item = Sources> {
-        (0..32_u32).map(|bits| Sources {
+        (0..64_u32).map(|bits| Sources {
             own_spawned: bits & 1 != 0,
             own_tasks: bits & 2 != 0,
             injector: bits & 4 != 0,
             injected_tasks: bits & 8 != 0,
             steal: bits & 16 != 0,
+            injected_wait: bits & 32 != 0,
         })
     }
 
@@ -120,6 +124,7 @@ mod tests {
                     injector: true,
                     injected_tasks: true,
                     steal: true,
+                    injected_wait: false,
                 },
                 Own,
             ),
@@ -143,10 +148,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_has_waited_in_the_injector_comes_first() {
+        for view in all_views().filter(|view| view.injected_wait && (view.injector || view.injected_tasks)) {
+            for turn in 0..4 * INJECTOR_EVERY {
+                let source = next_source(turn, view);
+                assert!(matches!(source, Injector | InjectedTasks), "turn {turn}, {view:?}: {source:?}");
+            }
+        }
+    }
+
     /// However busy a worker is, each of its sources gets its turn within a bounded number, across the wrap too.
     #[test]
     fn nothing_starves() {
         for view in all_views() {
+            // What has waited is taken, and then has not any more.
+            let view = Sources { injected_wait: false, ..view };
             for (source, most) in [
                 (OwnTask, 2 * TASKS_EVERY),
                 (Injector, 4 * INJECTOR_EVERY),

@@ -12,6 +12,16 @@
 /// into step with workloads that repeat in powers of two; large enough that the look costs about nothing per turn.
 pub const INJECTOR_EVERY: u32 = 61;
 
+/// What a worker has seen in the injector for so long comes before its own queue, even if that is only some turns.
+///
+/// A turn may take microseconds; 61 of them are then too long for whoever waits outside.
+pub const INJECTED_WAIT_NS: u64 = 20_000;
+
+/// In every so many turns a worker that leaves the injector alone looks at the clock.
+///
+/// The clock costs as much as half a turn of the shortest tasks.
+pub const CLOCK_EVERY: u32 = 4;
+
 /// Every so many turns a worker looks at its tasks before its jobs.
 ///
 /// Jobs are taken newest first and make more jobs: without this, a long scope would keep the tasks beside it waiting to its
@@ -24,7 +34,7 @@ pub const DRIVER_EVERY: u32 = 61;
 /// The task in the next place is run before older ones for at most so many turns in a row.
 ///
 /// Two tasks that wake each other through it would otherwise keep the rest of the queue waiting for ever.
-pub const NEXT_RUNS_MOST: u32 = 16;
+pub const NEXT_RUNS_MOST: u32 = 4;
 
 /// A thief leaves the task in a victim's next place alone until the victim has been in one turn for this long.
 ///

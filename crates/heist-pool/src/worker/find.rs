@@ -162,8 +162,10 @@ impl Local {
             injected_tasks: tasks && !self.pool.tasks().is_empty(),
             own_spawned: jobs && !self.spawned.is_empty(),
             own_tasks: tasks && self.has_own_tasks(),
+            injected_wait: false,
             steal: false,
         };
+        view.injected_wait = self.has_injected_waited(turn, view);
         loop {
             match policy::next_source(turn, view) {
                 Source::Injector => {
@@ -193,6 +195,26 @@ impl Local {
                 Source::Steal | Source::Park => return None,
             }
         }
+    }
+
+    /// Whether this thread has left the injector alone for too long, as far as it has looked at the clock.
+    fn has_injected_waited(&self, turn: u32, view: Sources) -> bool {
+        if !(view.injector || view.injected_tasks) || !(view.own_spawned || view.own_tasks) {
+            self.injected_since.set(None);
+            return false;
+        }
+        if !turn.is_multiple_of(policy::tuning::CLOCK_EVERY) {
+            return false;
+        }
+        let Some(since) = self.injected_since.get() else {
+            self.injected_since.set(Some(Instant::now()));
+            return false;
+        };
+        let waited = since.elapsed().as_nanos() >= u128::from(policy::tuning::INJECTED_WAIT_NS);
+        if waited {
+            self.injected_since.set(None);
+        }
+        waited
     }
 
     /// One round over all other threads, from a random one on.

@@ -218,6 +218,8 @@ pub struct Local {
     in_turn: Cell<bool>,
     /// How many turns in a row went to the next place.
     next_runs: Cell<u32>,
+    /// Since when it has seen something in the injector and run its own.
+    injected_since: Cell<Option<heist_sync::clock::Instant>>,
     /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
     is_guest: bool,
 }
@@ -247,6 +249,7 @@ impl Local {
             forgoes: Cell::new(false),
             in_turn: Cell::new(false),
             next_runs: Cell::new(0),
+            injected_since: Cell::new(None),
             is_guest,
         }
     }
