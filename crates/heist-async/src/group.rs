@@ -60,6 +60,27 @@ impl<E: Send + 'static> TaskGroup<E> {
     ///
     /// # Panics
     /// If `n` is 0: nothing could ever be spawned.
+    ///
+    /// ```
+    /// use heist_async::{TaskGroup, time};
+    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    ///
+    /// static RUNNING: AtomicUsize = AtomicUsize::new(0);
+    /// heist_async::block_on(async {
+    ///     let mut group = TaskGroup::<()>::new().limit(3);
+    ///     for _ in 0..10 {
+    ///         let task = async {
+    ///             assert!(RUNNING.fetch_add(1, Relaxed) < 3);
+    ///             time::sleep(time::Duration::from_millis(1)).await;
+    ///             RUNNING.fetch_sub(1, Relaxed);
+    ///             Ok(())
+    ///         };
+    ///         group.spawn(task).await;
+    ///     }
+    ///     group.wait().await
+    /// })
+    /// .unwrap();
+    /// ```
     #[must_use]
     pub fn limit(mut self, n: usize) -> Self {
         assert!(n > 0, "TaskGroup::limit(0) would never let a task run; give at least 1");
@@ -81,6 +102,17 @@ impl<E: Send + 'static> TaskGroup<E> {
     ///
     /// # Panics
     /// If a task of the group has panicked, that goes on here or in [`wait`](Self::wait), after the others have ended.
+    ///
+    /// ```
+    /// let mut group = heist_async::TaskGroup::<std::num::ParseIntError>::new();
+    /// heist_async::block_on(async {
+    ///     for text in ["1", "2"] {
+    ///         group.spawn(async { text.parse::<i32>().map(drop) }).await;
+    ///     }
+    ///     group.wait().await
+    /// })
+    /// .unwrap();
+    /// ```
     #[track_caller]
     pub fn spawn<F>(&mut self, future: F) -> impl Future<Output = ()> + use<'_, E, F>
     where
@@ -132,6 +164,17 @@ impl<E: Send + 'static> TaskGroup<E> {
     ///
     /// # Panics
     /// As [`spawn`](Self::spawn).
+    ///
+    /// ```
+    /// let mut group = heist_async::TaskGroup::new();
+    /// let result = heist_async::block_on(async {
+    ///     // It would never end by itself.
+    ///     group.spawn(std::future::pending()).await;
+    ///     group.spawn(async { Err("no luck") }).await;
+    ///     group.wait().await
+    /// });
+    /// assert_eq!(result, Err("no luck"));
+    /// ```
     pub async fn wait(mut self) -> Result<(), E> {
         while !self.set.is_empty() {
             self.one_ends().await;

@@ -115,16 +115,32 @@ std::thread_local! {
 
 impl<T> HeistIo<T> {
     /// Wraps a stream.
+    ///
+    /// ```
+    /// # use heist_async::{hyper_rt::HeistIo, net::{TcpListener, TcpStream}};
+    /// # heist_async::block_on(async {
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let io = HeistIo::new(TcpStream::connect(listener.local_addr()?).await?);
+    /// io.inner().set_nodelay(true)?;
+    /// let stream: TcpStream = io.into_inner();
+    /// assert!(stream.nodelay()?);
+    /// # std::io::Result::Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn new(inner: T) -> Self {
         Self { inner }
     }
 
     /// The stream.
+    ///
+    /// See [`new`](Self::new) for an example.
     pub fn inner(&self) -> &T {
         &self.inner
     }
 
     /// The stream, by itself again.
+    ///
+    /// See [`new`](Self::new) for an example.
     pub fn into_inner(self) -> T {
         self.inner
     }

@@ -6,8 +6,9 @@ mod watchdog;
 
 use heist_async::block_on;
 use heist_async::net::{TcpListener, TcpStream, UdpSocket};
-use heist_async::task::spawn;
+use heist_async::task::{spawn, yield_now};
 use net_rig::{close, echo, read, read_exact, read_to_end, read_vectored, write_all, write_vectored};
+use std::future::poll_fn;
 use std::io::{self, IoSlice, IoSliceMut};
 use watchdog::watch;
 
@@ -187,10 +188,88 @@ fn udp_to_and_from() {
     });
 }
 
+#[test]
+fn udp_in_poll_functions() {
+    let _watch = watch!();
+    block_on(async {
+        let (a, b) =
+            (UdpSocket::bind("127.0.0.1:0").await.unwrap(), UdpSocket::bind("127.0.0.1:0").await.unwrap());
+        let (a_at, b_at) = (a.local_addr().unwrap(), b.local_addr().unwrap());
+        let answering = spawn(async move {
+            let mut buf = [0; 16];
+            // Nothing is there yet, so it waits.
+            let (count, from) = poll_fn(|cx| b.poll_recv_from(cx, &mut buf)).await.unwrap();
+            assert_eq!((&buf[..count], from), (&b"abc"[..], a_at));
+            b.connect(from).await.unwrap();
+            assert_eq!(poll_fn(|cx| b.poll_send(cx, b"de")).await.unwrap(), 2);
+        });
+        yield_now().await;
+        assert_eq!(poll_fn(|cx| a.poll_send_to(cx, b"abc", b_at)).await.unwrap(), 3);
+        let mut buf = [0; 16];
+        assert_eq!(poll_fn(|cx| a.poll_recv(cx, &mut buf)).await.unwrap(), 2);
+        assert_eq!(&buf[..2], b"de");
+        answering.await.unwrap();
+    });
+}
+
 #[cfg(unix)]
 mod unix {
     use super::*;
     use heist_async::net::{UnixListener, UnixStream};
+    use std::os::fd::{AsFd, AsRawFd};
+    use std::time::Duration;
+
+    #[test]
+    fn descriptors_are_those_of_the_sockets() {
+        let _watch = watch!();
+        block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let same = std::net::TcpListener::from(listener.as_fd().try_clone_to_owned().unwrap());
+            assert_eq!(same.local_addr().unwrap(), listener.local_addr().unwrap());
+            let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let same = std::net::TcpStream::from(stream.as_fd().try_clone_to_owned().unwrap());
+            assert_eq!(same.local_addr().unwrap(), stream.local_addr().unwrap());
+            let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+            let same = std::net::UdpSocket::from(socket.as_fd().try_clone_to_owned().unwrap());
+            assert_eq!(same.local_addr().unwrap(), socket.local_addr().unwrap());
+            let number = stream.as_raw_fd();
+            assert_eq!(number, stream.as_fd().as_raw_fd());
+            assert_eq!(number, stream.into_std().as_raw_fd());
+        });
+    }
+
+    #[test]
+    fn linger() {
+        let _watch = watch!();
+        block_on(async {
+            let (client, mut server) = tcp_pair().await.unwrap();
+            for linger in [Some(Duration::from_secs(3)), None, Some(Duration::ZERO)] {
+                client.set_linger(linger).unwrap();
+                assert_eq!(client.linger().unwrap(), linger);
+            }
+            drop(client);
+            assert_eq!(read(&mut server, &mut [0]).await.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
+        });
+    }
+
+    #[test]
+    fn unix_accept_in_a_poll_function() {
+        let _watch = watch!();
+        let path = std::env::temp_dir().join(format!("heist-net-poll-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        block_on(async {
+            let listener = UnixListener::bind(&path).unwrap();
+            let accepting = spawn(async move {
+                let (stream, _) = poll_fn(|cx| listener.poll_accept(cx)).await?;
+                assert_ne!(listener.as_raw_fd(), stream.as_raw_fd());
+                stream.local_addr()
+            });
+            yield_now().await;
+            let _client = UnixStream::connect(&path).await.unwrap();
+            assert_eq!(accepting.await.unwrap().unwrap().as_pathname(), Some(&*path));
+        });
+        std::fs::remove_file(&path).unwrap();
+    }
 
     #[test]
     fn unix_by_path() {

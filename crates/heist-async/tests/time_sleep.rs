@@ -352,6 +352,14 @@ fn an_interval_is_reset() {
         assert_eq!(ticks.tick().await, begin + ms(25));
         ticks.reset_immediately();
         ticks.tick().await;
+        let begin = Instant::now();
+        ticks.reset_after(ms(3));
+        let tick = ticks.tick().await;
+        assert!(tick >= begin + ms(3));
+        // The period is as it was.
+        assert!(ticks.tick().await >= tick + ms(10));
+        ticks.reset_after(Duration::MAX);
+        assert!(timeout(ms(1), ticks.tick()).await.is_err());
     });
 }
 

@@ -45,10 +45,12 @@ fn by_system(name: &str, place: impl std::net::ToSocketAddrs) -> io::Result<Vec<
 }
 
 /// Tries the addresses one after the other until one succeeds. The error tells of every one.
-pub(super) async fn first_of<T>(
+///
+/// Not an `AsyncFnMut`: of one that borrows, the compiler does not see that its futures are `Send`.
+pub(super) async fn first_of<T, F: Future<Output = io::Result<T>>>(
     verb: &'static str,
     host: impl ToSocketAddrs,
-    mut attempt: impl AsyncFnMut(SocketAddr) -> io::Result<T>,
+    mut attempt: impl FnMut(SocketAddr) -> F,
 ) -> io::Result<T> {
     let mut failed = Vec::new();
     for addr in resolve(host.place()).await? {

@@ -30,6 +30,8 @@
 mod addrs;
 mod backlog;
 mod byte_stream;
+#[cfg(unix)]
+mod descriptor;
 mod lookup;
 mod socket;
 mod tcp_listener;

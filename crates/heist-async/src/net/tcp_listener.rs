@@ -25,6 +25,9 @@ pub struct TcpListener {
     socket: Socket<mio::net::TcpListener>,
 }
 
+#[cfg(unix)]
+super::descriptor::descriptor!(TcpListener);
+
 impl TcpListener {
     /// Listens on the first address that can be had. Port 0 means any free one.
     ///

@@ -7,6 +7,8 @@ use super::socket::Socket;
 use crate::driver::readiness::Direction;
 use std::io;
 use std::net::SocketAddr;
+#[cfg(unix)]
+use std::time::Duration;
 
 /// A TCP connection. It implements futures-io's traits, and so does a reference to it: two tasks can read and write at once.
 ///
@@ -25,6 +27,9 @@ use std::net::SocketAddr;
 pub struct TcpStream {
     socket: Socket<mio::net::TcpStream>,
 }
+
+#[cfg(unix)]
+super::descriptor::descriptor!(TcpStream);
 
 byte_stream!(TcpStream);
 
@@ -130,6 +135,41 @@ impl TcpStream {
     /// See [`nodelay`](Self::nodelay) for an example.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.socket.set_nodelay(nodelay)
+    }
+
+    /// For how long dropping the stream waits until what was written has arrived (`SO_LINGER`).
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// ```
+    /// use heist_async::net::{TcpListener, TcpStream};
+    /// use std::time::Duration;
+    /// # heist_async::block_on(async {
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let stream = TcpStream::connect(listener.local_addr()?).await?;
+    /// assert_eq!(stream.linger()?, None);
+    /// stream.set_linger(Some(Duration::ZERO))?;
+    /// assert_eq!(stream.linger()?, Some(Duration::ZERO));
+    /// # std::io::Result::Ok(())
+    /// # }).unwrap();
+    /// ```
+    #[cfg(unix)]
+    pub fn linger(&self) -> io::Result<Option<Duration>> {
+        Ok(rustix::net::sockopt::socket_linger(self)?)
+    }
+
+    /// Sets what [`linger`](Self::linger) returns, in whole seconds. With `None` the system sends the rest on its own. With zero
+    /// the rest is thrown away and the peer sees a reset. With anything else dropping the stream may block its thread for
+    /// so long.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// See [`linger`](Self::linger) for an example.
+    #[cfg(unix)]
+    pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
+        Ok(rustix::net::sockopt::set_socket_linger(self, linger)?)
     }
 
     /// The time to live of packets.

@@ -6,6 +6,7 @@ use super::socket::Socket;
 use crate::driver::readiness::Direction;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::task::{Context, Poll};
 
 /// A UDP socket. All methods take a shared reference: several tasks may send and receive at once.
 ///
@@ -24,6 +25,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 pub struct UdpSocket {
     socket: Socket<mio::net::UdpSocket>,
 }
+
+#[cfg(unix)]
+super::descriptor::descriptor!(UdpSocket);
 
 type Io = mio::net::UdpSocket;
 
@@ -60,7 +64,7 @@ impl UdpSocket {
     /// # }).unwrap();
     /// ```
     pub async fn connect(&self, addrs: impl ToSocketAddrs) -> io::Result<()> {
-        first_of("connect to", addrs, async |addr| self.socket.connect(addr)).await
+        first_of("connect to", addrs, |addr| std::future::ready(self.socket.connect(addr))).await
     }
 
     /// Sends a datagram to the address that it is connected to.
@@ -154,6 +158,77 @@ impl UdpSocket {
     /// ```
     pub async fn peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.socket.attempt(Direction::Read, |io: &Io| io.peek_from(buf)).await
+    }
+
+    /// As [`send`](Self::send), for use in a poll function.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// ```
+    /// # use heist_async::net::UdpSocket;
+    /// # use std::future::poll_fn;
+    /// # heist_async::block_on(async {
+    /// let (a, b) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
+    /// a.connect(b.local_addr()?).await?;
+    /// poll_fn(|cx| a.poll_send(cx, b"hello")).await?;
+    /// let mut buf = [0; 16];
+    /// assert_eq!(poll_fn(|cx| b.poll_recv(cx, &mut buf)).await?, 5);
+    /// # std::io::Result::Ok(())
+    /// # }).unwrap();
+    /// ```
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.socket.poll(Direction::Write, cx, |io| io.send(buf))
+    }
+
+    /// As [`recv`](Self::recv), for use in a poll function.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// See [`poll_send`](Self::poll_send) for an example.
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.socket.poll(Direction::Read, cx, |io| io.recv(buf))
+    }
+
+    /// As [`send_to`](Self::send_to), for use in a poll function.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// ```
+    /// # use heist_async::net::UdpSocket;
+    /// # use std::future::poll_fn;
+    /// # heist_async::block_on(async {
+    /// let (a, b) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
+    /// let target = b.local_addr()?;
+    /// poll_fn(|cx| a.poll_send_to(cx, b"hello", target)).await?;
+    /// let mut buf = [0; 16];
+    /// assert_eq!(poll_fn(|cx| b.poll_recv_from(cx, &mut buf)).await?, (5, a.local_addr()?));
+    /// # std::io::Result::Ok(())
+    /// # }).unwrap();
+    /// ```
+    pub fn poll_send_to(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+        target: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        self.socket.poll(Direction::Write, cx, |io| io.send_to(buf, target))
+    }
+
+    /// As [`recv_from`](Self::recv_from), for use in a poll function.
+    ///
+    /// # Errors
+    /// What the system says.
+    ///
+    /// See [`poll_send_to`](Self::poll_send_to) for an example.
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        self.socket.poll(Direction::Read, cx, |io| io.recv_from(buf))
     }
 
     /// Waits until there is a datagram. It may be mistaken: a [`try_recv`](Self::try_recv) that finds none says so.

@@ -6,6 +6,7 @@ use crate::driver::readiness::Direction;
 use std::io;
 use std::os::unix::net::SocketAddr;
 use std::path::Path;
+use std::task::{Context, Poll, ready};
 
 /// A Unix socket that listens. Several tasks may accept at once. The path stays when it is dropped.
 ///
@@ -24,6 +25,8 @@ use std::path::Path;
 pub struct UnixListener {
     socket: Socket<mio::net::UnixListener>,
 }
+
+super::descriptor::descriptor!(UnixListener);
 
 impl UnixListener {
     /// Listens at `path`, which must not exist.
@@ -62,6 +65,23 @@ impl UnixListener {
             .attempt(Direction::Read, |listener: &mio::net::UnixListener| listener.accept())
             .await?;
         Ok((UnixStream::from_mio(stream)?, peer))
+    }
+
+    /// As [`accept`](Self::accept), for use in a poll function.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    ///
+    /// ```
+    /// # use heist_async::net::{UnixListener, UnixStream};
+    /// # use std::task::{Context, Poll};
+    /// fn poll_next(listener: &UnixListener, cx: &mut Context<'_>) -> Poll<std::io::Result<UnixStream>> {
+    ///     listener.poll_accept(cx).map_ok(|(stream, _)| stream)
+    /// }
+    /// ```
+    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(UnixStream, SocketAddr)>> {
+        let (stream, peer) = ready!(self.socket.poll(Direction::Read, cx, |listener| listener.accept()))?;
+        Poll::Ready(UnixStream::from_mio(stream).map(|stream| (stream, peer)))
     }
 
     /// The path it listens at.

@@ -24,6 +24,8 @@ pub struct UnixStream {
     socket: Socket<mio::net::UnixStream>,
 }
 
+super::descriptor::descriptor!(UnixStream);
+
 byte_stream!(UnixStream);
 
 impl UnixStream {

@@ -44,6 +44,17 @@ where
 }
 
 /// The result of [`compute`], when it is there.
+///
+/// ```
+/// use heist_async::task::{Compute, compute};
+///
+/// let sums: Vec<Compute<u64>> = (1..=3u64).map(|n| compute(move || (1..=n).sum())).collect();
+/// heist_async::block_on(async {
+///     for (sum, wanted) in sums.into_iter().zip([1, 3, 6]) {
+///         assert_eq!(sum.await, wanted);
+///     }
+/// });
+/// ```
 #[derive(Debug)]
 #[must_use = "the job runs anyway, but its result is dropped"]
 pub struct Compute<R>(Receiver<R>);

@@ -83,6 +83,58 @@ impl Builder {
         self.spawn_at(future, Home::of(pool), Location::caller())
     }
 
+    /// As [`spawn_blocking`](super::spawn_blocking()). Of one with a name [`dump`](super::dump()) shows two tasks: the named one waits
+    /// for the other, which waits for the thread.
+    ///
+    /// ```
+    /// let handle = heist_async::task::Builder::new().name("reader").spawn_blocking(|| 1);
+    /// assert_eq!(heist_async::block_on(handle).unwrap(), 1);
+    /// ```
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(self, f: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.stand_for(super::spawn_blocking(f), Location::caller())
+    }
+
+    /// As [`spawn_pinned`](super::spawn_pinned()). A name has it shown twice, as with [`spawn_blocking`](Self::spawn_blocking).
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    ///
+    /// ```
+    /// let handle = heist_async::task::Builder::new().name("window").spawn_pinned(|| async {
+    ///     *std::rc::Rc::new(1)
+    /// })?;
+    /// assert_eq!(heist_async::block_on(handle).unwrap(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    #[track_caller]
+    pub fn spawn_pinned<M, F>(self, make: M) -> std::io::Result<JoinHandle<F::Output>>
+    where
+        M: FnOnce() -> F + Send + 'static,
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        Ok(self.stand_for(super::spawn_pinned(make)?, Location::caller()))
+    }
+
+    /// A task that says for that of `handle` what this says.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    fn stand_for<R>(self, handle: JoinHandle<R>, site: &'static Location<'static>) -> JoinHandle<R>
+    where
+        R: Send + 'static,
+    {
+        match self.name {
+            Some(_) => self.spawn_at(super::relay::Relay(handle), turn::home(), site),
+            None => handle,
+        }
+    }
+
     fn spawn_at<F>(self, future: F, home: Home, site: &'static Location<'static>) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,

@@ -164,6 +164,31 @@ impl<T> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
 
+    /// Waits for all tasks and gives their outputs, in the order in which they end.
+    ///
+    /// Dropped before it is ready, it aborts those that have not ended.
+    ///
+    /// # Panics
+    /// If a task has panicked, that goes on here; if one was cancelled, it panics as well. The others are aborted.
+    ///
+    /// ```
+    /// let set: heist_async::task::JoinSet<_> = (0..3).map(|i| async move { i * i }).collect();
+    /// let mut squares = heist_async::block_on(set.join_all());
+    /// squares.sort();
+    /// assert_eq!(squares, [0, 1, 4]);
+    /// ```
+    pub async fn join_all(mut self) -> Vec<T> {
+        let mut outputs = Vec::with_capacity(self.len());
+        while let Some(result) = self.join_next().await {
+            match result.map_err(JoinError::try_into_panic) {
+                Ok(output) => outputs.push(output),
+                Err(Ok(payload)) => std::panic::resume_unwind(payload),
+                Err(Err(error)) => panic!("JoinSet::join_all: {error}"),
+            }
+        }
+        outputs
+    }
+
     /// As [`join_next`](Self::join_next), if a task has ended already.
     ///
     /// ```
@@ -273,6 +298,43 @@ impl<T> JoinSet<T> {
         T: Send + 'static,
     {
         self.add(future, Home::of(pool), Location::caller())
+    }
+
+    /// Runs a closure that blocks, as [`spawn_blocking`](super::spawn_blocking()) does, as a task of the set.
+    ///
+    /// ```
+    /// let mut set = heist_async::task::JoinSet::new();
+    /// set.spawn_blocking(|| std::fs::read("Cargo.toml"));
+    /// let bytes = heist_async::block_on(set.join_next()).unwrap().unwrap();
+    /// assert!(!bytes.unwrap().is_empty());
+    /// ```
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    #[track_caller]
+    pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.add(super::relay::Relay(super::spawn_blocking(f)), turn::home(), Location::caller())
+    }
+}
+
+/// Spawns each future, as [`JoinSet::spawn`] does.
+///
+/// See [`JoinSet::join_all`] for an example.
+impl<T, F> FromIterator<F> for JoinSet<T>
+where
+    F: Future<Output = T> + Send + 'static,
+    T: Send + 'static,
+{
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> Self {
+        let site = Location::caller();
+        let mut set = Self::new();
+        for future in futures {
+            set.spawn_at(future, site);
+        }
+        set
     }
 }
 

@@ -142,7 +142,7 @@ impl Interval {
     /// # });
     /// ```
     pub fn reset(&mut self) {
-        self.reset_at(after(Instant::now(), self.period));
+        self.reset_after(self.period);
     }
 
     /// The next tick comes at once.
@@ -157,6 +157,21 @@ impl Interval {
     /// ```
     pub fn reset_immediately(&mut self) {
         self.reset_at(Instant::now());
+    }
+
+    /// The next tick comes after `duration`.
+    ///
+    /// ```
+    /// # use std::time::{Duration, Instant};
+    /// # heist_async::block_on(async {
+    /// let mut interval = heist_async::time::interval(Duration::from_secs(3600));
+    /// let begin = Instant::now();
+    /// interval.reset_after(Duration::from_millis(1));
+    /// assert!(interval.tick().await >= begin + Duration::from_millis(1));
+    /// # });
+    /// ```
+    pub fn reset_after(&mut self, duration: Duration) {
+        self.reset_at(after(Instant::now(), duration));
     }
 
     /// The next tick comes at `deadline`.

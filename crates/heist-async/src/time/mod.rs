@@ -1,13 +1,13 @@
 //! Timers: [`sleep`], [`timeout`] and [`interval`], with a resolution of some 16 us.
 //!
 //! They work in any future, on any thread: the timer belongs to the pool of the thread that first polls it, or else to the
-//! global pool. A timer never fires early. Setting, cancelling and resetting one takes a lock that few threads share.
+//! global pool. [`Duration`] and [`Instant`] are the standard library's. A timer never fires early. Setting, cancelling and resetting one takes a lock that few threads share.
 //!
 //! ```
-//! use std::time::{Duration, Instant};
+//! use heist_async::time::{Duration, Instant, sleep};
 //!
 //! let begin = Instant::now();
-//! heist_async::block_on(heist_async::time::sleep(Duration::from_millis(2)));
+//! heist_async::block_on(sleep(Duration::from_millis(2)));
 //! assert!(begin.elapsed() >= Duration::from_millis(2));
 //! ```
 
@@ -37,7 +37,7 @@ pub(crate) use self::tick::Clock;
 pub(crate) use self::timers::Timers;
 
 #[cfg(not(heist_loom))]
-use std::time::{Duration, Instant};
+pub use std::time::{Duration, Instant};
 
 /// A deadline that nobody lives to see, for durations that would overflow.
 #[cfg(not(heist_loom))]
