@@ -1,5 +1,8 @@
 //! Feature `hyper`: a server and clients over loopback, bodies larger than any buffer, and a time-out by heist's timers.
 
+#[path = "../../heist/tests/rig/watchdog.rs"]
+mod watchdog;
+
 use heist_async::hyper_rt::{HeistExecutor, HeistIo, HeistTimer};
 use heist_async::net::{TcpListener, TcpStream};
 use heist_async::{block_on, task};
@@ -10,6 +13,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+use watchdog::watch;
 
 async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {
     Ok(Response::new(Full::new(request.into_body().collect().await?.to_bytes())))
@@ -34,6 +38,7 @@ async fn server(patience: Option<Duration>) -> SocketAddr {
 
 #[test]
 fn many_clients_get_back_what_they_send() {
+    let _watch = watch!();
     block_on(async {
         let addr = server(None).await;
         let clients: Vec<_> = (0..20_u8)
@@ -61,6 +66,7 @@ fn many_clients_get_back_what_they_send() {
 
 #[test]
 fn a_client_that_says_nothing_is_hung_up_on() {
+    let _watch = watch!();
     use std::io::Read;
     let addr = block_on(server(Some(Duration::from_millis(50))));
     let mut silent = std::net::TcpStream::connect(addr).unwrap();
@@ -71,6 +77,7 @@ fn a_client_that_says_nothing_is_hung_up_on() {
 
 #[test]
 fn a_sleep_can_be_put_off() {
+    let _watch = watch!();
     let timer = HeistTimer;
     let (begun, later) = (Instant::now(), Duration::from_millis(30));
     let mut sleep = timer.sleep(Duration::from_millis(1));

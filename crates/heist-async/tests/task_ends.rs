@@ -1,6 +1,9 @@
 //! Every way for a task to end: where it panics, when it is aborted, when its handle goes. The future is dropped once, on a
 //! thread of the pool; the output is dropped once; a panic arrives once.
 
+#[path = "../../heist/tests/rig/watchdog.rs"]
+mod watchdog;
+
 use heist_async::block_on;
 use heist_async::task::{self, JoinHandle};
 use heist_pool::pool::{Config, Pool};
@@ -11,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
+use watchdog::watch;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Panic {
@@ -145,6 +149,7 @@ fn start(pool: &Arc<Pool>) {
 
 #[test]
 fn the_whole_product() {
+    let _watch = watch!();
     let mut count = 0;
     for case in cases() {
         run(case);
@@ -275,6 +280,7 @@ fn parked(pool: &Arc<Pool>) -> (JoinHandle<u32>, Waker) {
 
 #[test]
 fn wakers_used_after_the_pool_is_gone_do_no_harm() {
+    let _watch = watch!();
     for fate in 0..5 {
         let (pool, _) = threadless();
         start(&pool);
@@ -318,6 +324,7 @@ fn wakers_used_after_the_pool_is_gone_do_no_harm() {
 
 #[test]
 fn an_awaiter_that_panics_is_reported_and_does_no_harm() {
+    let _watch = watch!();
     struct Bad;
     impl Wake for Bad {
         fn wake(self: Arc<Self>) {
@@ -340,6 +347,7 @@ fn an_awaiter_that_panics_is_reported_and_does_no_harm() {
 
 #[test]
 fn a_handle_polled_after_its_end_says_so() {
+    let _watch = watch!();
     let mut handle = task::spawn(async {});
     block_on(&mut handle).unwrap();
     let again = catch_unwind(AssertUnwindSafe(|| block_on(&mut handle)));
@@ -349,6 +357,7 @@ fn a_handle_polled_after_its_end_says_so() {
 
 #[test]
 fn aborts_wakes_and_drops_from_all_sides() {
+    let _watch = watch!();
     const ROUNDS: usize = 20_000;
     let outcomes: [AtomicUsize; 2] = Default::default();
     for round in 0..ROUNDS {

@@ -1,5 +1,8 @@
 //! Tasks from the outside: spawning, waiting, waking, names, sets.
 
+#[path = "../../heist/tests/rig/watchdog.rs"]
+mod watchdog;
+
 use heist_async::task::{self, JoinSet, State};
 use heist_async::{block_on, block_on_in};
 use heist_pool::build::OwnThreads;
@@ -9,6 +12,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use watchdog::watch;
 
 fn own_pool(threads: usize) -> Arc<Pool> {
     Config::default().build(threads, false, &mut OwnThreads).expect("threads can be started")
@@ -48,6 +52,7 @@ impl Bell {
 
 #[test]
 fn a_million_spawned_by_one_and_joined() {
+    let _watch = watch!();
     const N: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
     let sum = block_on(task::spawn(async {
         let handles: Vec<_> = (0..N).map(|i| task::spawn(async move { i })).collect();
@@ -63,6 +68,7 @@ fn a_million_spawned_by_one_and_joined() {
 
 #[test]
 fn a_wake_from_outside_is_not_lost() {
+    let _watch = watch!();
     for _ in 0..5_000 {
         let bell = Bell::default();
         let handle = task::spawn({
@@ -76,6 +82,7 @@ fn a_wake_from_outside_is_not_lost() {
 
 #[test]
 fn block_on_inside_of_a_task_and_a_job() {
+    let _watch = watch!();
     let pool = own_pool(1);
     let inner = pool.clone();
     let handle = task::spawn_in(&pool, async move {
@@ -90,6 +97,7 @@ fn block_on_inside_of_a_task_and_a_job() {
 
 #[test]
 fn block_on_in_says_where_spawns_go() {
+    let _watch = watch!();
     let pool = own_pool(1);
     let is_there = |pool: &Arc<Pool>| {
         let pool = pool.clone();
@@ -111,6 +119,7 @@ fn block_on_in_says_where_spawns_go() {
 
 #[test]
 fn ids_names_and_sites_are_shown() {
+    let _watch = watch!();
     let bell = Bell::default();
     let site = line!() + 1;
     let handle = task::Builder::new().name("waits").spawn({
@@ -142,6 +151,7 @@ fn ids_names_and_sites_are_shown() {
 
 #[test]
 fn a_task_that_nobody_can_wake_is_shown_as_leaked_and_can_be_aborted() {
+    let _watch = watch!();
     let handle = task::spawn(pending::<()>());
     while !task::leaked().iter().any(|info| info.id() == handle.id()) {
         std::thread::yield_now();
@@ -152,6 +162,7 @@ fn a_task_that_nobody_can_wake_is_shown_as_leaked_and_can_be_aborted() {
 
 #[test]
 fn a_detached_task_that_nobody_can_wake_is_dropped() {
+    let _watch = watch!();
     struct Tell(std::sync::mpsc::Sender<Option<String>>);
     impl Drop for Tell {
         fn drop(&mut self) {
@@ -191,6 +202,7 @@ fn a_detached_task_that_nobody_can_wake_is_dropped() {
 
 #[test]
 fn yielding_lets_the_others_run() {
+    let _watch = watch!();
     let pool = own_pool(1);
     let handle = task::spawn_in(&pool, async {
         let turns = Arc::new(AtomicUsize::new(0));
@@ -215,29 +227,33 @@ fn yielding_lets_the_others_run() {
 
 #[test]
 fn a_task_that_is_always_ready_gives_way() {
-    let pool = own_pool(1);
-    let stop = Arc::new(AtomicUsize::new(0));
-    let greedy = task::spawn_in(&pool, {
-        let stop = stop.clone();
-        async move {
-            let mut set = JoinSet::new();
-            while stop.load(Ordering::Relaxed) == 0 {
-                set.spawn(async {});
-                set.join_next().await.unwrap().unwrap();
-            }
+    let _watch = watch!();
+    const N: usize = 1_000;
+    // Nobody can overtake its one worker.
+    let config = Config { max_threads: 1, ..Config::default() };
+    let pool = config.build(1, false, &mut OwnThreads).expect("threads can be started");
+    let greedy = task::spawn_in(&pool, async {
+        let ended: Vec<_> = (0..N).map(|_| task::spawn(async {})).collect();
+        while !ended.iter().all(|handle| handle.is_finished()) {
+            task::yield_now().await;
         }
+        let taken = Arc::new(AtomicUsize::new(0));
+        let seen = taken.clone();
+        let modest = task::spawn(async move { seen.load(Ordering::Relaxed) });
+        for handle in ended {
+            handle.await.unwrap();
+            taken.fetch_add(1, Ordering::Relaxed);
+        }
+        modest.await.unwrap()
     });
-    let modest = task::spawn_in(&pool, {
-        let stop = stop.clone();
-        async move { stop.store(1, Ordering::Relaxed) }
-    });
-    block_on(modest).unwrap();
-    block_on(greedy).unwrap();
+    let taken = block_on(greedy).unwrap();
+    assert!(taken < N / 2, "the other one ran after {taken} of {N}");
     pool.close();
 }
 
 #[test]
 fn a_set_gives_results_as_they_come() {
+    let _watch = watch!();
     block_on(async {
         let mut set = JoinSet::new();
         let bells: Vec<_> = (0..50).map(|_| Bell::default()).collect();
@@ -267,6 +283,7 @@ fn a_set_gives_results_as_they_come() {
 
 #[test]
 fn a_dropped_set_aborts_and_a_detached_one_does_not() {
+    let _watch = watch!();
     let alive = Arc::new(());
     let mut set = JoinSet::new();
     for _ in 0..10 {
@@ -297,6 +314,7 @@ fn a_dropped_set_aborts_and_a_detached_one_does_not() {
 
 #[test]
 fn a_large_future_and_a_large_output() {
+    let _watch = watch!();
     #[repr(align(64))]
     struct Aligned([u8; 64]);
     let big = [7_u8; 10_000];
@@ -312,6 +330,7 @@ fn a_large_future_and_a_large_output() {
 
 #[test]
 fn scoped_tasks_tell_when_they_are_gone() {
+    let _watch = watch!();
     struct Scope {
         left: AtomicUsize,
         panics: AtomicUsize,
@@ -354,6 +373,7 @@ fn scoped_tasks_tell_when_they_are_gone() {
 
 #[test]
 fn wakers_of_one_task_are_the_same() {
+    let _watch = watch!();
     let handle = task::spawn(poll_fn(|cx| {
         let clone = cx.waker().clone();
         assert!(clone.will_wake(cx.waker()) && clone.clone().will_wake(&clone));
@@ -364,6 +384,7 @@ fn wakers_of_one_task_are_the_same() {
 
 #[test]
 fn a_handle_may_change_its_awaiter() {
+    let _watch = watch!();
     let bell = Bell::default();
     let handle = task::spawn({
         let bell = bell.clone();

@@ -8,7 +8,7 @@ use heist_sync::{Mutex, MutexGuard, lock};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Items that [`Injector::pop_share`] takes at most, so that the first of many workers does not leave with everything.
+/// Items that are taken at once, at most: a longer batch would sit in one worker's queue, to be stolen from there one by one.
 const SHARE_MAX: usize = 128;
 
 /// A first-in first-out queue for many producers and consumers.
@@ -108,7 +108,7 @@ impl<T> Injector<T> {
             return Batch(VecDeque::new());
         }
         let mut items = lock(&self.items);
-        let n = (items.len() / workers.max(1) + 1).min(SHARE_MAX).min(items.len());
+        let n = fair_share(items.len(), workers);
         let share = items.drain(..n).collect();
         self.leave(items);
         Batch(share)
@@ -129,7 +129,7 @@ impl<T> Injector<T> {
             return 0;
         }
         let mut items = lock(&self.items);
-        let n = (items.len() / workers.max(1) + 1).min(SHARE_MAX).min(items.len()).min(most);
+        let n = fair_share(items.len(), workers).min(most);
         items.drain(..n).for_each(take);
         self.leave(items);
         n
@@ -158,6 +158,14 @@ impl<T> Injector<T> {
         // ORDERING: relaxed: stores are ordered by the lock, and nothing is read on the strength of the length alone.
         self.len.store(items.len(), Ordering::Relaxed);
     }
+}
+
+/// How many of `len` items one of `workers` takes: its even share, and one more, so that something is taken when there are fewer
+/// items than workers.
+fn fair_share(len: usize, workers: usize) -> usize {
+    // A pool between two sizes may say 0 workers; the asker is one.
+    let even = len / workers.max(1);
+    even.saturating_add(1).min(SHARE_MAX).min(len)
 }
 
 /// The producer's half of the sleep protocol.
@@ -213,16 +221,63 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_fair_capped_and_never_zero_while_there_is_something() {
-        let q = Injector::new();
-        for (len, workers, want) in
-            [(1, 1, 1), (1, 8, 1), (8, 1, 8), (8, 8, 2), (9, 2, 5), (10_000, 2, SHARE_MAX), (3, 0, 3)]
-        {
-            q.push_batch(0..len);
-            assert_eq!(q.pop_share(workers).len(), want, "{len} items, {workers} workers");
-            while q.pop().is_some() {}
+    fn fair_share_table() {
+        let table = [
+            (0, 0, 0),
+            (0, 4, 0),
+            (1, 0, 1),
+            (1, 1, 1),
+            (1, 4, 1),
+            (3, 0, 3),
+            (3, 4, 1),
+            (4, 4, 2),
+            (9, 2, 5),
+            (10, 4, 3),
+            (10, 1, 10),
+            (127, 1, 127),
+            (128, 1, 128),
+            (129, 1, 128),
+            (504, 4, 127),
+            (508, 4, 128),
+            (1_000_000, 2, 128),
+            (usize::MAX, 1, 128),
+            (usize::MAX, usize::MAX, 2),
+        ];
+        for (len, workers, share) in table {
+            assert_eq!(fair_share(len, workers), share, "{len} items, {workers} workers");
         }
-        assert_eq!(q.pop_share(2).len(), 0);
+    }
+
+    #[test]
+    fn a_share_is_never_too_much_and_never_nothing() {
+        for len in 0..1_000 {
+            for workers in 0..40 {
+                let share = fair_share(len, workers);
+                assert!(share <= len && share <= SHARE_MAX);
+                assert_eq!(share == 0, len == 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_is_taken_oldest_first_and_no_more_than_asked_for() {
+        let q = Injector::new();
+        for (len, workers) in [(0, 2), (1, 1), (1, 8), (8, 1), (8, 8), (9, 2), (10_000, 2)] {
+            let share = fair_share(len, workers);
+            q.push_batch(0..len);
+            assert_eq!(q.pop_share(workers).collect::<Vec<_>>(), (0..share).collect::<Vec<_>>());
+            assert_eq!(q.len(), len - share);
+            while q.pop().is_some() {}
+            for most in [0, 1, 3, usize::MAX] {
+                q.push_batch(0..len);
+                let mut got = Vec::new();
+                let taken = q.take_share(workers, most, |item| got.push(item));
+                assert_eq!(taken, share.min(most), "{len} items, {workers} workers, at most {most}");
+                assert_eq!(got, (0..taken).collect::<Vec<_>>());
+                assert_eq!(q.len(), len - taken);
+                while q.pop().is_some() {}
+            }
+        }
     }
 
     #[test]

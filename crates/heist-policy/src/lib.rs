@@ -11,7 +11,7 @@
 //! | do I wake somebody? | whoever made or found work | [`on_new_work`], [`on_found_work`] |
 //! | do I keep searching, or sleep? | a worker that finds nothing | [`step`] |
 //! | what do I do while I wait? | a worker whose join or scope is not finished | [`wait_step`] |
-//! | how many jobs do I move? | owner and injector customers | [`publish`], [`take_back`], [`fair_share`] |
+//! | how many jobs do I move? | an owner | [`publish`], [`take_back`] |
 //! | is everybody stuck? | the monitor | [`last_resort`], [`overtake`] |
 //!
 //! All numbers that were chosen rather than derived are in [`tuning`], each with its reason.
@@ -38,7 +38,7 @@ mod wake;
 
 pub use ladder::{Ladder, Limits, step};
 pub use monitor::{MonitorView, Overtake, TasksView, last_resort, overtake};
-pub use share::{fair_share, publish, take_back};
+pub use share::{publish, take_back};
 pub use source::{Source, Sources, next_source};
 pub use victims::{victims, victims_by_node};
 pub use wait::{WaitStep, WaitView, wait_step};

@@ -29,7 +29,7 @@ pub enum Source {
     OwnTask,
     /// The injector's oldest job.
     Injector,
-    /// A [`fair_share`](crate::fair_share) of the injector's tasks.
+    /// A fair share of the injector's tasks.
     InjectedTasks,
     /// The others' oldest jobs, and half of their run queues.
     Steal,

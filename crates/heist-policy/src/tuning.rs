@@ -109,11 +109,6 @@ pub const FORCE_AFTER_NS: u64 = 50_000;
 /// shorten the way to new work.
 pub const SEARCH_ONE_IN: usize = 2;
 
-/// At most so many jobs are taken from the injector at once, however long it is.
-///
-/// A longer batch would sit in one worker's queue, to be stolen from there job by job.
-pub const FAIR_SHARE_MAX: usize = 128;
-
 /// Every thread that holds a permit must have been asleep in the kernel for this long, with jobs queued, before spare
 /// threads run those jobs.
 ///
