@@ -8,10 +8,10 @@ use heist_async::{block_on, block_on_in};
 use heist_pool::build::OwnThreads;
 use heist_pool::pool::{Config, Pool};
 use std::future::{Future, pending, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
 use watchdog::watch;
 
 fn own_pool(threads: usize) -> Arc<Pool> {
@@ -111,10 +111,36 @@ fn block_on_in_says_where_spawns_go() {
         spawned.await.unwrap()
     });
     assert_eq!(both, (true, true));
+    // The other ways to start something, from the future and from a pinned one.
+    let there = is_there(&pool);
+    block_on_in(&pool, async {
+        assert!(task::compute(there.clone()).await);
+        let pinned = task::spawn_pinned(|| async move {
+            assert!(!there());
+            assert!(task::compute(there.clone()).await);
+            let inner = there.clone();
+            let pinned = task::spawn_pinned(|| async { task::spawn(async move { inner() }).await.unwrap() });
+            assert!(pinned.unwrap().await.unwrap());
+        });
+        pinned.unwrap().await.unwrap();
+    });
     // It is over.
     let after = is_there(&pool);
     assert!(!block_on(task::spawn(async move { after() })).unwrap());
     pool.close();
+}
+
+/// As a pinned future may that has outlived them.
+#[test]
+fn compute_in_a_pool_whose_threads_have_left() {
+    let _watch = watch!();
+    let pool = own_pool(1);
+    pool.close();
+    pool.join_threads();
+    let there = pool.clone();
+    let is_there =
+        move || heist_pool::worker::Local::current().is_some_and(|local| Arc::ptr_eq(local.pool(), &there));
+    assert!(block_on_in(&pool, async { task::compute(is_there).await }));
 }
 
 #[test]
@@ -249,6 +275,47 @@ fn a_task_that_is_always_ready_gives_way() {
     let taken = block_on(greedy).unwrap();
     assert!(taken < N / 2, "the other one ran after {taken} of {N}");
     pool.close();
+}
+
+#[test]
+fn a_task_that_finds_many_results_of_compute_gives_way() {
+    let _watch = watch!();
+    const COUNT: usize = 1000;
+    struct Tell(Mutex<mpsc::Sender<()>>);
+    impl Wake for Tell {
+        fn wake(self: Arc<Self>) {
+            self.0.lock().unwrap().send(()).unwrap();
+        }
+    }
+    let gate = Arc::new(Mutex::new(()));
+    let shut = gate.lock().unwrap();
+    let (send, woken) = mpsc::channel();
+    let waker = Waker::from(Arc::new(Tell(Mutex::new(send))));
+    let mut results: Vec<_> = (0..COUNT)
+        .map(|_| {
+            let gate = gate.clone();
+            let mut result = task::compute(move || drop(gate.lock().unwrap()));
+            assert!(Pin::new(&mut result).poll(&mut Context::from_waker(&waker)).is_pending());
+            result
+        })
+        .collect();
+    drop(shut);
+    assert_eq!(woken.iter().take(COUNT).count(), COUNT);
+    // All are ready now.
+    let in_one_poll = task::spawn(async move {
+        let take = |cx: &mut Context<'_>| {
+            let before = results.len();
+            results.retain_mut(|result| Pin::new(result).poll(cx).is_pending());
+            Poll::Ready(before - results.len())
+        };
+        let taken = poll_fn(take).await;
+        for result in results {
+            result.await;
+        }
+        taken
+    });
+    let taken = block_on(in_one_poll).unwrap();
+    assert!(0 < taken && taken < COUNT, "{taken}");
 }
 
 #[test]

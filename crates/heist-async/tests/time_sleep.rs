@@ -8,10 +8,10 @@ use heist_async::task::{JoinHandle, spawn};
 use heist_async::time::{
     Elapsed, MissedTickBehavior, interval, interval_at, sleep, sleep_until, timeout, timeout_at,
 };
-use std::future::{pending, ready};
+use std::future::{pending, poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 use watchdog::watch;
@@ -277,7 +277,36 @@ fn a_busy_future_times_out() {
         };
         let handle = spawn(async move { timeout(ms(20), busy).await.map(|never: ()| never) });
         assert!(handle.await.unwrap().is_err());
+        // Nothing of the budget is left for the time-out.
+        let busier = async {
+            loop {
+                sleep(Duration::ZERO).await;
+            }
+        };
+        let handle = spawn(async move { timeout(ms(20), busier).await.map(|never: ()| never) });
+        assert!(handle.await.unwrap().is_err());
     });
+}
+
+#[test]
+fn timeouts_that_are_over_at_once_give_way() {
+    let _watch = watch!();
+    let elapses = || timeout(Duration::ZERO, pending::<()>());
+    let in_one_poll = spawn(poll_fn(move |cx| {
+        Poll::Ready((0..1000).filter(|_| pin!(elapses()).poll(cx).is_ready()).count())
+    }));
+    let count = block_on(in_one_poll).unwrap();
+    assert!(0 < count && count < 1000, "{count}");
+    let (begin, begun) = mpsc::channel();
+    let endless = spawn(async move {
+        begin.send(()).unwrap();
+        loop {
+            assert!(elapses().await.is_err());
+        }
+    });
+    begun.recv().unwrap();
+    endless.abort();
+    assert!(block_on(endless).unwrap_err().is_cancelled());
 }
 
 /// More than a task's budget: those at the end must be set too, however often the first are polled.
@@ -286,7 +315,7 @@ fn a_task_that_polls_them_all() {
     let _watch = watch!();
     let all = spawn(async {
         let mut sleeps: Vec<_> = (0..1000).map(|i| sleep(ms(5 + i % 20))).collect();
-        std::future::poll_fn(|cx| {
+        poll_fn(|cx| {
             sleeps.retain_mut(|sleep| Pin::new(sleep).poll(cx).is_pending());
             if sleeps.is_empty() { Poll::Ready(()) } else { Poll::Pending }
         })

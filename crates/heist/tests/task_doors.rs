@@ -35,6 +35,7 @@ enum Door {
     Broadcast,
     Blocking,
     BlockOn,
+    BlockOnElsewhere,
     Task,
     TaskElsewhere,
     Compute,
@@ -44,7 +45,7 @@ enum Door {
 
 use Door::*;
 
-const ALL: [Door; 15] = [
+const ALL: [Door; 16] = [
     Join,
     Scope,
     ScopeTasks,
@@ -55,6 +56,7 @@ const ALL: [Door; 15] = [
     Broadcast,
     Blocking,
     BlockOn,
+    BlockOnElsewhere,
     Task,
     TaskElsewhere,
     Compute,
@@ -63,7 +65,8 @@ const ALL: [Door; 15] = [
 ];
 
 /// Those behind which a future is polled or a wait begins, for the third dimension.
-const DEEP: [Door; 8] = [Join, ScopeTasks, Install, BlockOn, Task, Compute, SpawnBlocking, SpawnPinned];
+const DEEP: [Door; 9] =
+    [Join, ScopeTasks, Install, BlockOn, BlockOnElsewhere, Task, Compute, SpawnBlocking, SpawnPinned];
 
 /// The pools by number, and behind them the global one, where threads that belong to no pool end up.
 struct World {
@@ -72,21 +75,37 @@ struct World {
 
 const GLOBAL: usize = 2;
 
-type Inside = Arc<dyn Fn(usize) -> usize + Send + Sync>;
+/// The pools in which a thread is. They differ on the thread of a pinned future.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Whose thread it is: where it forks.
+    jobs: usize,
+    /// Where it spawns tasks.
+    tasks: usize,
+}
+
+impl Place {
+    fn of(pool: usize) -> Self {
+        Self { jobs: pool, tasks: pool }
+    }
+}
+
+type Inside = Arc<dyn Fn(Place) -> usize + Send + Sync>;
 
 impl World {
     fn new(a: usize, b: usize) -> Arc<Self> {
         Arc::new(Self { pools: [pool(a), pool(b)] })
     }
 
-    /// Goes through `door` from pool `here` and sums what `inside` returns; it is told the pool that it runs in.
-    fn enter(&self, door: Door, here: usize, inside: &Inside) -> usize {
+    /// Goes through `door` from `here` and sums what `inside` returns; it is told the place that it runs in.
+    fn enter(&self, door: Door, here: Place, inside: &Inside) -> usize {
+        let (_, there) = self.expected(door, here);
         let sum = AtomicUsize::new(0);
-        let add = || _ = sum.fetch_add(inside(here), Ordering::Relaxed);
+        let add = || _ = sum.fetch_add(inside(there), Ordering::Relaxed);
         let owned = Arc::clone(inside);
         match door {
             Join => {
-                let (a, b) = heist::join(|| inside(here), || inside(here));
+                let (a, b) = heist::join(|| inside(there), || inside(there));
                 return a + b;
             }
             Scope => heist::scope(|s| {
@@ -101,35 +120,33 @@ impl World {
                 });
                 s.spawn(|s| s.spawn_task(async { add() }));
             }),
-            ParIter => return (0..3).into_par_iter().map(|_| inside(here)).sum(),
+            ParIter => return (0..3).into_par_iter().map(|_| inside(there)).sum(),
             Fork => {
-                let (a, b) = heist::fork(|f| f.join(|_| inside(here), |_| inside(here)));
+                let (a, b) = heist::fork(|f| f.join(|_| inside(there), |_| inside(there)));
                 return a + b;
             }
-            Install => {
-                let there = Self::other(here);
-                return self.pools[there].install(|| inside(there));
-            }
-            InstallHere if here == GLOBAL => return inside(here),
-            InstallHere => return self.pools[here].install(|| inside(here)),
-            Broadcast => return heist::broadcast(|_| inside(here)).into_iter().sum(),
-            Blocking => return heist::blocking(|| inside(here)),
+            InstallHere if here.jobs == GLOBAL => return inside(there),
+            Install | InstallHere => return self.pools[there.jobs].install(|| inside(there)),
+            Broadcast => return heist::broadcast(|_| inside(there)).into_iter().sum(),
+            Blocking => return heist::blocking(|| inside(there)),
             BlockOn => {
                 return block_on(async {
                     task::yield_now().await;
-                    inside(here)
+                    inside(there)
                 });
             }
-            Task => return block_on(task::spawn(async move { owned(here) })).unwrap(),
-            TaskElsewhere => {
-                let there = Self::other(here);
-                return block_on(self.pools[there].spawn_task(async move { owned(there) })).unwrap();
+            BlockOnElsewhere => {
+                return self.pools[there.tasks].block_on(async { task::compute(move || owned(there)).await });
             }
-            Compute => return block_on(task::compute(move || owned(here))),
-            SpawnBlocking => return block_on(task::spawn_blocking(move || owned(GLOBAL))).unwrap(),
+            Task => return block_on(task::spawn(async move { owned(there) })).unwrap(),
+            TaskElsewhere => {
+                return block_on(self.pools[there.tasks].spawn_task(async move { owned(there) })).unwrap();
+            }
+            Compute => return block_on(task::compute(move || owned(there))),
+            SpawnBlocking => return block_on(task::spawn_blocking(move || owned(there))).unwrap(),
             SpawnPinned => {
                 let pinned = task::spawn_pinned(move || async move {
-                    let local = Rc::new(owned(GLOBAL));
+                    let local = Rc::new(owned(there));
                     task::yield_now().await;
                     *local
                 });
@@ -143,37 +160,50 @@ impl World {
         if here == 0 { 1 } else { 0 }
     }
 
-    /// How often `door` runs its inside, and in which pool.
-    fn expected(&self, door: Door, here: usize) -> (usize, usize) {
+    /// How often `door` runs its inside, and where.
+    fn expected(&self, door: Door, here: Place) -> (usize, Place) {
+        let Place { jobs, tasks } = here;
         let threads =
-            self.pools.get(here).map_or_else(heist::current_num_threads, ThreadPool::current_num_threads);
+            self.pools.get(jobs).map_or_else(heist::current_num_threads, ThreadPool::current_num_threads);
         match door {
-            Join | Scope | Fork => (2, here),
-            ScopeTasks | ParIter => (3, here),
-            InstallHere | Blocking | BlockOn | Task | Compute => (1, here),
-            Install | TaskElsewhere => (1, Self::other(here)),
-            Broadcast => (threads, here),
-            SpawnBlocking | SpawnPinned => (1, GLOBAL),
+            Join | Scope | Fork => (2, Place::of(jobs)),
+            ScopeTasks | ParIter => (3, Place::of(jobs)),
+            Broadcast => (threads, Place::of(jobs)),
+            InstallHere | Blocking | BlockOn => (1, here),
+            Install => (1, Place::of(Self::other(jobs))),
+            Task | Compute => (1, Place::of(tasks)),
+            TaskElsewhere | BlockOnElsewhere => (1, Place::of(Self::other(tasks))),
+            SpawnBlocking => (1, Place::of(GLOBAL)),
+            SpawnPinned => (1, Place { jobs: GLOBAL, tasks }),
         }
     }
 
     /// Goes through the doors, each inside of the one before it, from a job and from a task of pool 0.
     fn check(self: &Arc<Self>, doors: &[Door]) {
-        let (mut product, mut here) = (1, 0);
+        let start = Place::of(0);
+        let (mut product, mut here) = (1, start);
         for &door in doors {
             let (times, there) = self.expected(door, here);
             product *= times;
             here = there;
         }
-        let mut inside: Inside = Arc::new(|_| 1);
+        let (world, names) = (Arc::clone(self), doors.to_vec());
+        let mut inside: Inside = Arc::new(move |here| {
+            for (n, pool) in world.pools.iter().enumerate() {
+                // Not by its index, which it may have lent.
+                let is_here = pool.current_thread_has_pending_tasks().is_some();
+                assert_eq!(is_here, n == here.jobs, "pool {n}: {names:?} end in {here:?}");
+            }
+            1
+        });
         for &door in doors.iter().rev() {
             let world = Arc::clone(self);
             let inner = inside;
             inside = Arc::new(move |here| world.enter(door, here, &inner));
         }
-        let got = self.pools[0].install(|| inside(0));
+        let got = self.pools[0].install(|| inside(start));
         assert_eq!(got, product, "{doors:?} from a job");
-        let got = block_on(self.pools[0].spawn_task(async move { inside(0) })).unwrap();
+        let got = block_on(self.pools[0].spawn_task(async move { inside(start) })).unwrap();
         assert_eq!(got, product, "{doors:?} from a task");
     }
 }

@@ -44,6 +44,13 @@ impl Batch {
     }
 }
 
+/// Drops one, as [`wake`] wakes one.
+pub(super) fn let_go(waker: Waker) {
+    if let Err(payload) = job::halt_unwinding(|| drop(waker)) {
+        job::discard(payload);
+    }
+}
+
 /// Wakes one; wakers of other executors may panic, and the caller is no place for that.
 pub(crate) fn wake(waker: Waker) {
     if let Err(payload) = job::halt_unwinding(|| waker.wake()) {

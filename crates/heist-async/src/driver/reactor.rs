@@ -111,7 +111,7 @@ impl Reactor {
             if self.gone.load(Ordering::Relaxed) > 0 {
                 let gone = std::mem::take(&mut lock(&self.sources).gone);
                 self.gone.store(0, Ordering::Relaxed);
-                // Here, without the lock: with them go the wakers of whoever waited.
+                // Here, without the lock: with them go the wakers of whoever waited (`Waiters::drop`).
                 drop(gone);
             }
         };

@@ -1,6 +1,6 @@
 //! Who waits for one direction of a socket.
 
-use super::batch::Batch;
+use super::batch::{self, Batch};
 use std::task::Waker;
 
 /// Tells the futures that wait for one socket apart, so that each takes back only its own waker.
@@ -67,5 +67,13 @@ impl Waiters {
         let count = self.rest.len().min(batch.room());
         self.rest.drain(..count).for_each(|w| batch.push(w.waker));
         self.first.is_some() || !self.rest.is_empty()
+    }
+}
+
+impl Drop for Waiters {
+    /// In a turn of the driver, which must not unwind if a waker's drop panics.
+    fn drop(&mut self) {
+        let left = self.first.take().into_iter().chain(self.rest.drain(..));
+        left.for_each(|w| batch::let_go(w.waker));
     }
 }

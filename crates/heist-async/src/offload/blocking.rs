@@ -1,11 +1,11 @@
 //! `spawn_blocking`.
 
 use super::handoff::handoff;
-use super::threads;
-use crate::task::{self, JoinHandle};
+use super::{in_current_span, queue, threads};
+use crate::task::{self, JoinHandle, turn};
 use heist_pool::job::{HeapJob, halt_unwinding};
+use heist_pool::pool::Pool;
 use heist_pool::worker::Local;
-use heist_pool::{global, pool::Pool};
 use heist_sync::StdArc as Arc;
 
 /// Runs a closure that blocks (files, name resolution, foreign libraries) on a thread kept for that, and gives a handle to
@@ -32,8 +32,9 @@ where
     R: Send + 'static,
 {
     let (sender, receiver) = handoff();
-    let pool = global::current();
+    let pool = turn::pool();
     let keeper = Arc::clone(&pool);
+    let f = in_current_span(f);
     let call = Box::new(move || {
         if sender.is_unwanted() {
             return drop_quietly(&keeper, f);
@@ -49,9 +50,9 @@ where
             None => call(),
         };
         // SAFETY: `call` does not unwind, and borrows nothing.
-        pool.inject(unsafe { HeapJob::boxed(job, std::ptr::null()) });
+        queue(&pool, unsafe { HeapJob::boxed(job, std::ptr::null()) });
     }
-    task::spawn(receiver)
+    task::spawn_in(&pool, receiver)
 }
 
 fn drop_quietly<F>(pool: &Pool, f: F) {

@@ -1,16 +1,17 @@
 //! `compute`.
 
 use super::handoff::{Receiver, handoff};
-use heist_pool::global;
+use super::{in_current_span, queue};
+use crate::budget;
+use crate::task::turn;
 use heist_pool::job::{HeapJob, halt_unwinding};
-use heist_pool::worker::Local;
 use heist_sync::StdArc as Arc;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
-/// Runs a closure as a job of the current pool, where it may use `join`, `scope` and parallel iterators, and is awaited without
-/// holding the task's worker: other tasks run meanwhile.
+/// Runs a closure as a job, where it may use `join`, `scope` and parallel iterators, and is awaited without holding the task's
+/// worker: other tasks run meanwhile. The job is of the pool in which [`spawn`](crate::task::spawn) would start a task.
 ///
 /// The job starts at once, whether or not the result is awaited. Dropping the future does not stop it.
 ///
@@ -20,26 +21,25 @@ use std::task::{Context, Poll};
 /// ```
 ///
 /// # Panics
-/// A panic of the closure goes on where the result is awaited.
+/// A panic of the closure goes on where the result is awaited. If nobody does, the pool's panic handler gets it, and
+/// likewise a panic of the unwanted result's drop.
 pub fn compute<F, R>(f: F) -> Compute<R>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
     let (sender, receiver) = handoff();
-    let pool = global::current();
+    let pool = turn::pool();
     let keeper = Arc::clone(&pool);
+    let f = in_current_span(f);
     let job = move || {
         if let Some(payload) = sender.send(halt_unwinding(f)) {
             keeper.deliver_panic(payload);
         }
     };
-    // SAFETY: it does not unwind, and borrows nothing.
+    // SAFETY: it does not unwind, as neither `send` nor `deliver_panic` does, and borrows nothing.
     let job = unsafe { HeapJob::boxed(job, std::ptr::null()) };
-    match Local::current() {
-        Some(local) if Arc::ptr_eq(local.pool(), &pool) => local.spawn(job),
-        _ => pool.inject(job),
-    }
+    queue(&pool, job);
     Compute(receiver)
 }
 
@@ -63,6 +63,10 @@ impl<R> Future for Compute<R> {
     type Output = R;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        // Only then: a task may poll any number of computations that go on.
+        if self.0.is_ready() {
+            ready!(budget::poll_proceed(cx));
+        }
         Pin::new(&mut self.0).poll(cx)
     }
 }

@@ -1,6 +1,6 @@
 //! One value from a thread to a future.
 
-use heist_pool::job::Payload;
+use heist_pool::job::{Payload, halt_unwinding};
 use heist_sync::{Mutex, StdArc as Arc, lock};
 use std::future::Future;
 use std::pin::Pin;
@@ -38,20 +38,21 @@ pub(super) fn handoff<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// Hands the value over. If nobody waits for it any more it is dropped here, and a payload given back.
+    /// Hands the value over. If nobody waits for it any more it is dropped here. Does not unwind: a payload that nobody else
+    /// can get is given back, of the value or of what its drop or the waker did.
     pub(super) fn send(self, value: Result<T, Payload>) -> Option<Payload> {
         let mut state = lock(&self.0.state);
         if state.receiver_is_gone {
             drop(state);
-            return value.err();
+            return match value {
+                Ok(value) => halt_unwinding(|| drop(value)).err(),
+                Err(payload) => Some(payload),
+            };
         }
         state.value = Some(value);
         let waker = state.receiver.take();
         drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-        None
+        waker.and_then(|waker| halt_unwinding(|| waker.wake()).err())
     }
 
     /// Whether nobody waits for the value any more.
@@ -69,6 +70,13 @@ impl<T> Sender<T> {
         drop(state);
         drop(old);
         false
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Whether the value is there.
+    pub(super) fn is_ready(&self) -> bool {
+        lock(&self.0.state).value.is_some()
     }
 }
 

@@ -10,6 +10,42 @@ pub use blocking::{blocking_threads, spawn_blocking};
 pub use compute::{Compute, compute};
 pub use pinned::spawn_pinned;
 
+use crate::task;
+use heist_pool::global;
+use heist_pool::job::JobRef;
+use heist_pool::pool::Pool;
+use heist_pool::worker::Local;
+use heist_sync::StdArc as Arc;
+
+/// Queues a job in the pool of the present turn.
+fn queue(pool: &Arc<Pool>, job: JobRef) {
+    match Local::current() {
+        Some(local) if Arc::ptr_eq(local.pool(), pool) => local.spawn(job),
+        _ if global::is(pool) => pool.inject(job),
+        // LIVENESS: we are on no thread of the pool, and they may have left: a pinned future may outlive them. For a job none
+        // would come back, but for a task they do.
+        _ => drop(task::spawn_in(pool, async move {
+            match Local::current() {
+                Some(local) => local.spawn(job),
+                // SAFETY: here or there, so once.
+                None => unsafe { job.run() },
+            }
+        })),
+    }
+}
+
+/// `f`, to be run inside of the tracing span that is current now.
+#[cfg(feature = "tracing")]
+fn in_current_span<R>(f: impl FnOnce() -> R) -> impl FnOnce() -> R {
+    let span = tracing::Span::current();
+    move || span.in_scope(f)
+}
+
+#[cfg(not(feature = "tracing"))]
+fn in_current_span<F>(f: F) -> F {
+    f
+}
+
 /// How many blocking calls run or wait for a thread now.
 pub(crate) fn busy_threads() -> usize {
     threads::busy()

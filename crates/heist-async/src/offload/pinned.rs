@@ -2,8 +2,7 @@
 
 use super::handoff::handoff;
 use crate::block_on;
-use crate::task::{self, JoinHandle};
-use heist_pool::global;
+use crate::task::{self, JoinHandle, turn};
 use heist_pool::job::halt_unwinding;
 use heist_sync::{StdArc as Arc, thread};
 use std::future::{Future, poll_fn};
@@ -42,11 +41,13 @@ where
     F::Output: Send + 'static,
 {
     let (sender, receiver) = handoff();
-    let pool = global::current();
+    let pool = turn::pool();
     let keeper = Arc::clone(&pool);
+    #[cfg(feature = "tracing")]
+    let span = tracing::Span::current();
     thread::Builder::new().name("heist-pinned".into()).spawn(move || {
         let outcome = halt_unwinding(|| {
-            block_on::block_on_in(&keeper, async {
+            let whole = async {
                 let mut future = pin!(make());
                 // Aborting the handle drops its end of the hand-over, and that ends the future here, at its next turn.
                 poll_fn(|cx| {
@@ -56,7 +57,10 @@ where
                     future.as_mut().poll(cx).map(Some)
                 })
                 .await
-            })
+            };
+            #[cfg(feature = "tracing")]
+            let whole = tracing::Instrument::instrument(whole, span);
+            block_on::block_on_in(&keeper, whole)
         });
         let unheard = match outcome {
             Ok(None) => None,

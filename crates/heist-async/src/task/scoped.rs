@@ -49,6 +49,9 @@ where
     F::Output: Send,
 {
     let tail = OnDone { call: on_done, data };
+    // As for every task.
+    #[cfg(feature = "tracing")]
+    let future = tracing::Instrument::in_current_span(future);
     let task = Task::make(future, tail, Home::of(pool), Location::caller(), Word::spawned(false, 1));
     // SAFETY: this is the hold that the word counts.
     let handle = unsafe { AbortHandle::new(task) };

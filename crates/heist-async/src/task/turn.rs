@@ -96,6 +96,13 @@ pub(crate) fn spend() -> bool {
     })
 }
 
+/// Whether the present poll has any budget left.
+#[inline]
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub(crate) fn has_budget() -> bool {
+    TURN.with(|turn| turn.budget.get() > 0)
+}
+
 /// The task that the calling thread polls.
 #[inline]
 pub(super) fn task() -> Option<Raw> {

@@ -1,12 +1,14 @@
 //! A future with a deadline.
 
 use super::{Sleep, sleep, sleep_until};
+use crate::budget;
+use crate::task::turn;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 /// Gives `future` the time `duration`, counted from now. If it is not ready by then, the result is [`Elapsed`], and the future
@@ -94,11 +96,16 @@ impl<F: Future> Future for Timeout<F> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: it is pinned with the whole.
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
+        let had_budget = turn::has_budget();
         if let Poll::Ready(value) = future.poll(cx) {
             return Poll::Ready(Ok(value));
         }
-        // Without regard to the budget: the future may have used it up, and would then never time out.
-        this.sleep.poll_deadline(cx).map(|()| Err(Elapsed(())))
+        ready!(this.sleep.poll_deadline(cx));
+        // A future that uses up the whole budget in each of its polls must time out, too.
+        if !had_budget || turn::has_budget() {
+            ready!(budget::poll_proceed(cx));
+        }
+        Poll::Ready(Err(Elapsed(())))
     }
 }
 
