@@ -8,7 +8,7 @@ say "format";  cargo fmt --all -- --check
 say "clippy";  cargo clippy --workspace --all-targets -- -D warnings
 say "docs";    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 say "tests";   cargo test --workspace --quiet
-say "tests, features"; cargo test --quiet -p heist-async --features hyper,tracing --lib --tests --examples
+say "tests, features"; cargo test --quiet -p heist-async --features hyper,tracing
 say "tests, fenced forks"; HEIST_FENCED=1 cargo test --quiet -p heist -p heist-pool -p heist-deque --lib --tests
 say "stress";  cargo test --release --quiet -p heist --test exactly_once --test mix --test barrier
 say "loom";    bash check/loom.sh

@@ -5,7 +5,7 @@ mod asleep;
 mod block_on;
 mod budget;
 #[cfg(not(heist_shuttle))]
-pub mod driver;
+mod driver;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 mod group;
 #[cfg(all(feature = "hyper", not(any(heist_loom, heist_shuttle))))]
