@@ -11,6 +11,7 @@ use heist_pool::pool::wait_outside;
 use heist_pool::signal::Awaited;
 use heist_pool::worker::Local;
 use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::planted::is_planted;
 use heist_sync::{Parker, StdArc as Arc};
 use std::future::Future;
 use std::pin::pin;
@@ -111,13 +112,15 @@ fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context
     let waker = Waker::from(Arc::clone(news));
     let mut cx = Context::from_waker(&waker);
     loop {
-        #[cfg(not(heist_planted = "task_block_on_forgets_a_wake"))]
-        news.clear();
+        if !is_planted("task_block_on_forgets_a_wake") {
+            news.clear();
+        }
         let turn = turn::of_future(None);
         let polled = poll(&mut cx);
         drop(turn);
-        #[cfg(heist_planted = "task_block_on_forgets_a_wake")]
-        news.clear();
+        if is_planted("task_block_on_forgets_a_wake") {
+            news.clear();
+        }
         match polled {
             Poll::Ready(output) => return output,
             Poll::Pending => wait(),

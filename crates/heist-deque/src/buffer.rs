@@ -55,7 +55,7 @@ impl<T> Slot<T> {
     pub(crate) fn finish(&self, index: u32) {
         // ORDERING(E2): release, with the acquire in `is_finished`: the read of the item is over before the owner may
         // overwrite it.
-        self.done.store(index, planted::DONE_STORE);
+        self.done.store(index, planted::done_store());
     }
 
     /// Whether the thief of `index` has finished.
@@ -137,7 +137,7 @@ impl<T> Buffer<T> {
             let ring = unsafe { &*at };
             // ORDERING: relaxed, see `settle`.
             if ring.settled.load(Ordering::Relaxed)
-                || planted::NEWEST_BUFFER
+                || planted::newest_buffer()
                 || Word::distance(ring.first, index) <= 0
             {
                 return ring;

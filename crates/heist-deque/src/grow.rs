@@ -88,7 +88,7 @@ impl<T: Send> Owner<T> {
         // ORDERING: relaxed. Nothing is published; claims before this go to the old ring whatever they see.
         let held = loop {
             let w = thieves.word(Ordering::Relaxed);
-            let held = if planted::GROW_UNHELD { w.take_back(w.len()) } else { w.hold() };
+            let held = if planted::grow_unheld() { w.take_back(w.len()) } else { w.hold() };
             if thieves.try_set(w, held, Ordering::Relaxed) {
                 break w;
             }
@@ -115,8 +115,8 @@ impl<T: Send> Owner<T> {
         // ORDERING(E1): release, with the acquire of a claim: the new ring and its contents.
         loop {
             let w = thieves.word(Ordering::Relaxed);
-            let shared = if planted::GROW_UNHELD { w.publish(held.len()) } else { w.release(held.len()) };
-            if thieves.try_set(w, shared, planted::PUBLISH) {
+            let shared = if planted::grow_unheld() { w.publish(held.len()) } else { w.release(held.len()) };
+            if thieves.try_set(w, shared, planted::publish()) {
                 break;
             }
         }
@@ -126,6 +126,6 @@ impl<T: Send> Owner<T> {
 /// The first index from `from` below `to` whose thief has not finished, or `to`.
 fn advance<T: Send>(ring: &Buffer<T>, from: u64, to: u64) -> u64 {
     (from..to)
-        .find(|&i| !planted::REUSE_UNREAD && !ring.slot(i).is_finished(Owner::<T>::low(i)))
+        .find(|&i| !planted::reuse_unread() && !ring.slot(i).is_finished(Owner::<T>::low(i)))
         .unwrap_or(from.max(to))
 }

@@ -4,6 +4,7 @@
 //! to take; an idle worker's look costs one load.
 
 use heist_sync::atomic::{AtomicUsize, Ordering, fence};
+use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, MutexGuard, lock};
 use std::collections::VecDeque;
 use std::fmt;
@@ -172,7 +173,7 @@ fn fair_share(len: usize, workers: usize) -> usize {
 fn announce() {
     // LIVENESS, ORDERING: the length before the caller's look for sleepers; the partner is the fence between a consumer's
     // announcement and its look at the length. A read-modify-write of the length would not do: it is no fence.
-    if !cfg!(heist_planted = "push_unfenced") {
+    if !is_planted("push_unfenced") {
         fence(Ordering::SeqCst);
     }
 }

@@ -84,7 +84,7 @@ impl<T: Send> Owner<T> {
     fn set_head(&self, head: u64) {
         // ORDERING(E3): release, with the acquire of a forcing thief, in pops as well as in pushes: a relaxed store in a pop
         // would hide the pushes before it from a thief that reads the pop's value.
-        self.shared.head.store(head, planted::HEAD_STORE);
+        self.shared.head.store(head, planted::head_store());
     }
 
     /// Adds an item at the newest end. Grows the ring if need be.
@@ -266,9 +266,9 @@ impl<T: Send> Owner<T> {
                 let n = w.len().div_ceil(2);
                 // ORDERING(E6): release, with the acquire of a thief that begins to force afterwards: it sees the lowered
                 // head and leaves the newest item alone. No fence is needed, because a force can begin only after this.
-                if planted::LAST_WITHOUT_CAS && w.len() == 1 {
+                if planted::last_without_cas() && w.len() == 1 {
                     thieves.set(w.take_back(n));
-                } else if !thieves.try_set(w, w.take_back(n), planted::TAKE_BACK) {
+                } else if !thieves.try_set(w, w.take_back(n), planted::take_back()) {
                     continue;
                 }
                 self.rest_at(split - u64::from(n));
@@ -318,12 +318,12 @@ impl<T: Send> Owner<T> {
             // INVARIANT(I5), LIVENESS(L1): first the limits, then the word. A request up to here is answered by what is
             // published below; one from here on finds the limits restored and poisons them again. A force that is wiped out
             // here finds the word changed.
-            if !planted::RESTORE_LATE {
+            if !planted::restore_late() {
                 self.restore(split + n);
             }
             // ORDERING(E1): release, with the acquire of a claim: the contents of the slots. (E6) likewise the head.
-            let done = thieves.try_set(w, w.publish(n as u32), planted::PUBLISH);
-            if planted::RESTORE_LATE {
+            let done = thieves.try_set(w, w.publish(n as u32), planted::publish());
+            if planted::restore_late() {
                 self.restore(split + n);
             }
             if done {

@@ -162,7 +162,7 @@ impl<T: Send> Thief<T> {
         let n = Word::distance(head, forcing.tail());
         // INVARIANT(I5): succeeds only if the owner has neither popped past its fast path nor restored its limit since.
         // ORDERING(E1): release, so that a claim sees what we have seen of the slots. Nothing is read on the strength of it.
-        if n > 0 && thieves.try_set(forcing, forcing.expose(n as u32), planted::EXPOSE) {
+        if n > 0 && thieves.try_set(forcing, forcing.expose(n as u32), planted::expose()) {
             return true;
         }
         thieves.keep(WITHDRAW_MASK);
@@ -200,13 +200,13 @@ impl<T: Send> Thief<T> {
     fn claim(&self, w: Word, n: u32) -> Option<&Buffer<T>> {
         let thieves = &*self.shared.thieves;
         let known =
-            if planted::STALE_BUFFER { thieves.ring.load(Ordering::Acquire) } else { std::ptr::null_mut() };
+            if planted::stale_buffer() { thieves.ring.load(Ordering::Acquire) } else { std::ptr::null_mut() };
         // ORDERING(E1): acquire, with the release of whoever published the items. Not release: claims publish nothing, and
         // as read-modify-writes they continue the release that they found.
         if !thieves.try_set(w, w.claim(n), Ordering::Acquire) {
             return None;
         }
-        if planted::STALE_BUFFER {
+        if planted::stale_buffer() {
             // SAFETY: a ring of this deque.
             return Some(unsafe { &*known });
         }
@@ -218,7 +218,7 @@ impl<T: Send> Thief<T> {
 
     #[inline(always)]
     fn take_one(&self, w: Word) -> Steal<T> {
-        if planted::READ_BEFORE_CLAIM {
+        if planted::read_before_claim() {
             return self.take_one_unclaimed(w);
         }
         let Some(ring) = self.claim(w, 1) else {
@@ -235,7 +235,7 @@ impl<T: Send> Thief<T> {
         // SAFETY: a ring of this deque. Wrong in all other respects, which is the point.
         let ring = unsafe { &*self.shared.thieves.ring.load(Ordering::Acquire) };
         let slot = ring.slot(u64::from(w.tail()));
-        // SAFETY: none; never built without the planted cfg.
+        // SAFETY: none; never run unless the bug is planted.
         let bits = unsafe { slot.read_bits() };
         if self.claim(w, 1).is_none() {
             return Steal::Retry;

@@ -119,7 +119,7 @@ impl<const TAIL: u32, const LEN: u32> PackedWord<TAIL, LEN> {
 
     /// What every transition of the owner does: a force that began before can no longer succeed (INVARIANT I5).
     pub(crate) fn cancel(self) -> Self {
-        if self.is_forcing() && !crate::planted::KEEP_FORCE { Self(self.0 | CANCELLED) } else { self }
+        if self.is_forcing() && !crate::planted::keep_force() { Self(self.0 | CANCELLED) } else { self }
     }
 
     /// A thief begins to force; `None` if there is no need or another is at it or the owner forbids it.

@@ -1,4 +1,4 @@
-//! Models of the deque for loom. Each says which bug it hunts; `planted.sh` plants those bugs and expects these to fail.
+//! Models of the deque for loom. Each says which bug it hunts; `check/planted.sh` plants those bugs and expects these to fail.
 //!
 //! Indices are 12 bits wide here, and every model starts two below their wrap-around.
 //!

@@ -9,6 +9,7 @@ use crate::place::For;
 use crate::pool::Pool;
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use heist_sync::planted::is_planted;
 use std::any::Any;
 use std::sync::OnceLock;
 
@@ -85,8 +86,9 @@ impl Attendance {
     pub fn lie_in(&self, id: u16) -> Option<Seated<'_>> {
         let seated = self.sit(u32::from(id) + ASLEEP)?;
         // ORDERING(E11): our seat before our look at what we were given; partner: `rouse`.
-        #[cfg(not(heist_planted = "attend_unfenced"))]
-        fence(Ordering::SeqCst);
+        if !is_planted("attend_unfenced") {
+            fence(Ordering::SeqCst);
+        }
         Some(seated)
     }
 
@@ -145,8 +147,9 @@ impl Pool {
         if self.attendance().is_unattended() {
             // A thread that is woken finds nothing to run, and sleeps in the driver. If all are busy, they look between two
             // tasks, and the monitor sees to it that they do.
-            #[cfg(not(heist_planted = "attend_unannounced"))]
-            self.announce_for(For::Task);
+            if !is_planted("attend_unannounced") {
+                self.announce_for(For::Task);
+            }
             self.watch_tasks();
         }
     }

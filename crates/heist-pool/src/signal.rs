@@ -4,6 +4,7 @@
 //! pointer, keeps the parker alive by itself, and its last access is the swap.
 
 use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::planted::is_planted;
 use heist_sync::{Parker, StdArc as Arc};
 
 #[cfg(all(test, heist_loom))]
@@ -48,11 +49,12 @@ impl Signal {
         // ORDERING: release, with the acquire in `is_over` and `announce_wait`: what the waiter waited for is visible.
         // LIVENESS: the swap finds AWAITED or the waiter's announcement finds SET; one word, so not neither.
         if state.swap(SET, Ordering::AcqRel) == AWAITED {
-            #[cfg(heist_planted = "signal_late_parker")]
-            let parker = {
+            let parker = if is_planted("signal_late_parker") {
                 heist_sync::thread::yield_now();
-                // SAFETY: none; never built without the planted cfg.
+                // SAFETY: none; never run unless the bug is planted.
                 unsafe { &(*this).parker }
+            } else {
+                &parker
             };
             parker.unpark();
         }

@@ -14,6 +14,7 @@ pub mod barrier;
 pub mod cell;
 pub mod clock;
 mod parker;
+pub mod planted;
 pub mod rand;
 
 pub use parker::Parker;

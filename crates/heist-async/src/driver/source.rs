@@ -5,6 +5,7 @@ use super::readiness::{Direction, Facts, Readiness};
 pub(crate) use super::waiters::Ticket;
 use super::waiters::Waiters;
 use heist_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, lock};
 use std::task::{Context, Poll};
 
@@ -85,8 +86,7 @@ impl Source {
         let waker = cx.waker().clone();
         let mut waiters = lock(&self.waiters);
         // LIVENESS(E6): see `tell`.
-        #[cfg(not(heist_planted = "driver_source_one_look"))]
-        {
+        if !is_planted("driver_source_one_look") {
             let now = self.readiness();
             if now.allows(direction) {
                 drop(waiters);

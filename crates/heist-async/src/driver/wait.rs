@@ -1,6 +1,7 @@
 //! The word between the one thread that waits in a turn and those who have news for it. See the README.
 
 use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use heist_sync::planted::is_planted;
 
 /// Nobody waits.
 const AWAY: u64 = 0;
@@ -63,10 +64,11 @@ impl Wait {
         // ORDERING(E3, E4): our announcement before our look at the timers and the reactor; partners: `hasten` and
         // `reactor_opened`, which fence between what they have made visible and their look at the word. Nothing weaker
         // orders a store before a load.
-        #[cfg(not(heist_planted = "driver_begin_no_fence"))]
-        fence(Ordering::SeqCst);
-        #[cfg(not(heist_planted = "driver_no_second_look"))]
-        if bell == Bell::Parker && self.has_reactor.load(Ordering::Relaxed) {
+        if !is_planted("driver_begin_no_fence") {
+            fence(Ordering::SeqCst);
+        }
+        let looks_again = !is_planted("driver_no_second_look");
+        if looks_again && bell == Bell::Parker && self.has_reactor.load(Ordering::Relaxed) {
             self.end();
             return None;
         }

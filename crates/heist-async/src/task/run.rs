@@ -5,6 +5,7 @@ use super::state::{Finish, Outcome, Pend, Start};
 use super::{turn, waker};
 use heist_pool::job::{Payload, halt_unwinding};
 use heist_pool::task::{Header, Place};
+use heist_sync::planted::is_planted;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
@@ -126,13 +127,10 @@ impl<F: Future, X: Tail> Task<F, X> {
             // SAFETY: `finish` said so.
             Finish::Free => unsafe { task.free() },
             Finish::Tell { awaiter } => {
-                #[cfg(heist_planted = "task_leaves_before_it_tells")]
-                let is_free = task.state.leave();
+                let too_early = is_planted("task_leaves_before_it_tells").then(|| task.state.leave());
                 // SAFETY: `RUNNING` is still ours; `finish` said whose the waker is.
                 unsafe { Self::tell(task, awaiter, orphan) };
-                #[cfg(not(heist_planted = "task_leaves_before_it_tells"))]
-                let is_free = task.state.leave();
-                if is_free {
+                if too_early.unwrap_or_else(|| task.state.leave()) {
                     // SAFETY: `leave` said so.
                     unsafe { task.free() };
                 }

@@ -1,6 +1,7 @@
 //! The state word: a plain value with one function per transition, and the atomic that applies them.
 
 use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::planted::is_planted;
 
 /// A `TaskRef` is queued, or is to be when the poll ends.
 pub(super) const SCHEDULED: u64 = 1 << 0;
@@ -154,12 +155,11 @@ impl Word {
     }
 
     /// One who kept the task is gone (I2).
-    const fn loosened(self) -> (Self, Loose) {
+    fn loosened(self) -> (Self, Loose) {
         if self.is_free() && self.is_done() {
             return (self, Loose::Free);
         }
-        #[cfg(not(heist_planted = "task_last_to_go_forgets_it"))]
-        if self.is_leaked() && !self.has_handle() {
+        if !is_planted("task_last_to_go_forgets_it") && self.is_leaked() && !self.has_handle() {
             return (Self(self.0 | SCHEDULED | ABORTED), Loose::Schedule);
         }
         (self, Loose::Nothing)
@@ -203,24 +203,23 @@ impl Word {
     }
 
     /// The flag says whether the caller must queue the task.
-    const fn wake_by_ref(self) -> (Self, bool) {
+    fn wake_by_ref(self) -> (Self, bool) {
         if self.is_done() {
             return (self, false);
         }
-        #[cfg(heist_planted = "task_wake_of_a_running_one_is_lost")]
-        if self.has(RUNNING) {
+        if is_planted("task_wake_of_a_running_one_is_lost") && self.has(RUNNING) {
             return (self, false);
         }
         (Self(self.0 | SCHEDULED), self.is_idle())
     }
 
-    const fn wake(self) -> (Self, Loose) {
+    fn wake(self) -> (Self, Loose) {
         let (next, schedule) = self.wake_by_ref();
         let next = Self(next.0 - WAKER);
         if schedule { (next, Loose::Schedule) } else { next.loosened() }
     }
 
-    const fn drop_waker(self) -> (Self, Loose) {
+    fn drop_waker(self) -> (Self, Loose) {
         Self(self.0 - WAKER).loosened()
     }
 
@@ -232,11 +231,11 @@ impl Word {
         (Self(self.0 | ABORTED | scheduled), scheduled != 0)
     }
 
-    const fn drop_handle(self) -> (Self, Loose) {
+    fn drop_handle(self) -> (Self, Loose) {
         Self(self.0 & !HANDLE).loosened()
     }
 
-    const fn release(self) -> (Self, Loose) {
+    fn release(self) -> (Self, Loose) {
         Self(self.0 - HOLD).loosened()
     }
 }
@@ -272,8 +271,7 @@ impl State {
         let mut now = self.0.load(Ordering::Relaxed);
         loop {
             let (next, result) = transition(Word(now));
-            #[cfg(heist_planted = "task_second_wake_is_a_load")]
-            if next.0 == now {
+            if is_planted("task_second_wake_is_a_load") && next.0 == now {
                 return result;
             }
             // ORDERING(E1, E2, E3, E4, E5): release what we wrote, acquire what whoever was here before us wrote. One ordering
@@ -351,9 +349,9 @@ impl State {
     /// The awaiter's place is filled. False if the task is done: then the place is the handle's again.
     #[inline]
     pub(crate) fn offer_awaiter(&self) -> bool {
-        #[cfg(heist_planted = "task_awaiter_comes_too_late")]
-        return self.apply(|w| (Word(w.0 | AWAITER), true));
-        #[cfg(not(heist_planted = "task_awaiter_comes_too_late"))]
+        if is_planted("task_awaiter_comes_too_late") {
+            return self.apply(|w| (Word(w.0 | AWAITER), true));
+        }
         self.apply(|w| if w.is_done() { (w, false) } else { (Word(w.0 | AWAITER), true) })
     }
 

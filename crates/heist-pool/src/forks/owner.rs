@@ -3,6 +3,7 @@
 use super::{Exec, Hot, SLOTS, Slot, Stack, hot::dummy};
 use heist_policy as policy;
 use heist_sync::atomic::{Ordering, fence};
+use heist_sync::planted::is_planted;
 use heist_sync::{barrier, hint};
 
 /// What became of a push that left the fast path.
@@ -65,8 +66,9 @@ impl Hot {
     #[inline(always)]
     pub fn is_slow_push(&self, slot: *mut Slot) -> bool {
         // ORDERING(E6): head before limit. Partner: a thread about to sleep asks, `barrier::heavy`, reads the heads.
-        #[cfg(not(heist_planted = "fork_push_no_barrier"))]
-        self.light();
+        if !is_planted("fork_push_no_barrier") {
+            self.light();
+        }
         slot >= self.push_limit()
     }
 
@@ -76,8 +78,9 @@ impl Hot {
         self.set_head(slot);
         // ORDERING(E5): head before limit. Partner: a forcing thief asks, `barrier::heavy`, reads the head. One of the
         // two sees the other.
-        #[cfg(not(heist_planted = "fork_pop_no_barrier"))]
-        self.light();
+        if !is_planted("fork_pop_no_barrier") {
+            self.light();
+        }
         slot < self.pop_limit()
     }
 
@@ -120,8 +123,9 @@ impl Stack {
         debug_assert_eq!(hot.head(), self.base());
         self.hot.store(std::ptr::null_mut(), Ordering::Relaxed);
         // ORDERING(E7): our null before our look at the visitors; partner: `visit` counts itself before it looks at `hot`.
-        #[cfg(not(heist_planted = "fork_leave_no_fence"))]
-        fence(Ordering::SeqCst);
+        if !is_planted("fork_leave_no_fence") {
+            fence(Ordering::SeqCst);
+        }
         // LIVENESS: a visit is a few instructions without a wait in between.
         while self.visitors.load(Ordering::Acquire) != 0 {
             hint::spin_loop();
@@ -216,12 +220,14 @@ impl Stack {
             };
             // INVARIANT(I3): bound first, then the word. A forcing thief that read the word before this change fails;
             // one that reads it after asks after our bound was written, so that its request stands.
-            #[cfg(not(heist_planted = "fork_word_before_bound"))]
-            hot.set_pop_limit(self.at(split));
+            if !is_planted("fork_word_before_bound") {
+                hot.set_pop_limit(self.at(split));
+            }
             match self.swap_word(word, word.move_split(split)) {
                 Ok(()) => {
-                    #[cfg(heist_planted = "fork_word_before_bound")]
-                    hot.set_pop_limit(self.at(split));
+                    if is_planted("fork_word_before_bound") {
+                        hot.set_pop_limit(self.at(split));
+                    }
                     if !answers {
                         return Popped::Mine;
                     }

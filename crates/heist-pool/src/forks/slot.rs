@@ -2,6 +2,7 @@
 
 use super::State;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use heist_sync::planted::is_planted;
 use std::ops::Deref;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 use std::{
@@ -83,14 +84,12 @@ impl Slot {
     /// The thief's last access. True if the owner has to be woken.
     #[must_use]
     pub(super) fn finish(&self) -> bool {
-        // ORDERING(E2): release hands over the frame. A swap learns of the waiter in the same step (W1).
-        #[cfg(heist_planted = "fork_done_in_two_steps")]
-        return {
+        if is_planted("fork_done_in_two_steps") {
             let before = self.state();
             self.state.store(State::DONE, Ordering::Release);
-            before.has_waiter()
-        };
-        #[cfg(not(heist_planted = "fork_done_in_two_steps"))]
+            return before.has_waiter();
+        }
+        // ORDERING(E2): release hands over the frame. A swap learns of the waiter in the same step (W1).
         State(self.state.swap(State::DONE, Ordering::AcqRel)).has_waiter()
     }
 

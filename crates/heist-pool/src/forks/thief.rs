@@ -3,6 +3,7 @@
 use super::{Hot, SLOTS, Slot, Stack};
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::barrier;
+use heist_sync::planted::is_planted;
 
 /// A job that has been claimed and must be run.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ impl Stack {
         // ORDERING(E3): the word is loaded with acquire before `still_runs` looks at the slot: if the job had not ended by
         // then, the word is one of its time. The owner must move the border, and so change the epoch, before the job
         // can end; then the claim fails (I2).
-        let may = |tail| cfg!(heist_planted = "fork_no_floor") || tail >= floor;
+        let may = |tail| is_planted("fork_no_floor") || tail >= floor;
         self.steal_if(care, |tail| may(tail) && still_runs())
     }
 
@@ -132,7 +133,7 @@ impl Stack {
         // ORDERING(E5): our request before our look at the head; partner: `pop_is_slow`.
         barrier::heavy();
         // Not the slot beyond the limit: a push onto a full stack is taken back.
-        let end = if cfg!(heist_planted = "fork_force_beyond_the_end") { SLOTS + 1 } else { SLOTS };
+        let end = if is_planted("fork_force_beyond_the_end") { SLOTS + 1 } else { SLOTS };
         let Some(head) = self.visit(|hot| self.position(hot.head_seen_by_thief()).min(end)) else {
             return false;
         };

@@ -1,5 +1,7 @@
 //! The thieves' word: one `u64` that says which slots of a fork stack are claimed, shared and private.
 
+use heist_sync::planted::is_planted;
+
 /// A snapshot of the word; a pure value. `AtomicWord` in the parent module is the cell.
 ///
 /// ```text
@@ -18,7 +20,10 @@
 pub struct Word(u64);
 
 /// What a change of the border adds to the epoch (I2).
-const BUMP: u32 = if cfg!(heist_planted = "fork_no_epoch") { 0 } else { 1 };
+#[inline(always)]
+fn bump() -> u32 {
+    if is_planted("fork_no_epoch") { 0 } else { 1 }
+}
 
 /// The most slots that the fields can count.
 pub const MOST: usize = u16::MAX as usize;
@@ -71,16 +76,16 @@ impl Word {
     /// The owner's step, or a forcing thief's: the border moves to `split`.
     #[inline]
     #[must_use]
-    pub const fn move_split(self, split: usize) -> Self {
+    pub fn move_split(self, split: usize) -> Self {
         debug_assert!(self.tail() <= split);
-        Self::pack(self.tail(), split, self.epoch().wrapping_add(BUMP))
+        Self::pack(self.tail(), split, self.epoch().wrapping_add(bump()))
     }
 
     /// The owner's step after the claimed slot `at`, its newest, has been waited for: everything from `at` up is free again.
     #[inline]
     #[must_use]
-    pub const fn reset(self, at: usize) -> Self {
-        Self::pack(at, at, self.epoch().wrapping_add(BUMP))
+    pub fn reset(self, at: usize) -> Self {
+        Self::pack(at, at, self.epoch().wrapping_add(bump()))
     }
 }
 

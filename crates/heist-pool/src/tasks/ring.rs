@@ -4,6 +4,7 @@
 use crate::task::{Header, TaskRef};
 use crossbeam_utils::CachePadded;
 use heist_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use heist_sync::planted::is_planted;
 use std::ptr::NonNull;
 
 /// Small under the checker, so that a model can fill it.
@@ -100,7 +101,7 @@ impl RunQueue {
 
     /// Passes `n` slots from `head` on, if nobody else has.
     fn take(&self, head: u32, n: u32) -> bool {
-        if cfg!(heist_planted = "ring_take_without_cas") {
+        if is_planted("ring_take_without_cas") {
             self.head.store(head.wrapping_add(n), Ordering::Release);
             return true;
         }

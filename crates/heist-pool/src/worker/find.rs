@@ -9,6 +9,7 @@ use crate::task::TaskRef;
 use heist_deque::Steal;
 use heist_policy::{self as policy, Ladder, Limits, Source, Sources};
 use heist_sync::clock::Instant;
+use heist_sync::planted::is_planted;
 use heist_sync::thread;
 use heist_trace::Kind;
 
@@ -327,7 +328,7 @@ impl Local {
     pub(super) fn end_search(&self, found: &Found<'_>) {
         if self.searching.replace(false) {
             let counters = self.pool.idle().end_search();
-            let silent = cfg!(heist_planted = "idle_last_searcher_is_silent");
+            let silent = is_planted("idle_last_searcher_is_silent");
             if !silent && policy::on_found_work(counters.view()) == policy::Wake::One {
                 self.pool.wake_one(found.what());
             }

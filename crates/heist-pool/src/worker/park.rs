@@ -5,6 +5,7 @@ use crate::driver::Patience;
 use heist_policy::tuning;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::barrier;
+use heist_sync::planted::is_planted;
 use heist_trace::Kind;
 use std::time::Duration;
 
@@ -22,8 +23,11 @@ impl Local {
         self.trace(Kind::Park, 0);
         // S1: from here on an announcement of work finds a free index and no searcher, and wakes a sleeper: us.
         let was_searching = self.searching.replace(false);
-        #[cfg(heist_planted = "idle_arm_before_count")]
-        self.pool.table().iter().filter(|w| w.id() != self.worker.id).for_each(|w| drop(w.stack.arm()));
+        if is_planted("idle_arm_before_count") {
+            for other in self.pool.table().iter().filter(|w| w.id() != self.worker.id) {
+                let _ = other.stack.arm();
+            }
+        }
         let mut desk = self.pool.idle().open();
         let gift = self.index.get().and_then(|i| {
             let gift = desk.release(self.worker.id, i);
@@ -170,7 +174,7 @@ impl crate::pool::Pool {
             // LIVENESS(S2): that searcher finds work and wakes the next, or comes here after us.
             return false;
         }
-        if !alone && !cfg!(heist_planted = "idle_arm_before_count") {
+        if !alone && !is_planted("idle_arm_before_count") {
             let mut asked = false;
             for other in self.table().iter().filter(|w| w.id() != me.id()) {
                 asked |= other.stack.arm();
@@ -181,6 +185,6 @@ impl crate::pool::Pool {
                 barrier::heavy();
             }
         }
-        !cfg!(heist_planted = "idle_no_last_look") && self.has_visible_work()
+        !is_planted("idle_no_last_look") && self.has_visible_work()
     }
 }

@@ -8,6 +8,7 @@ use crate::signal::Awaited;
 use heist_policy::{self as policy, WaitStep, WaitView};
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::clock::Instant;
+use heist_sync::planted::is_planted;
 use heist_sync::thread;
 use std::cell::{Cell, RefCell};
 
@@ -114,8 +115,9 @@ impl Local {
         }
         self.spawned.push(job);
         // ORDERING(E9): as in `Pool::announce`.
-        #[cfg(not(heist_planted = "idle_spawn_unfenced"))]
-        fence(Ordering::SeqCst);
+        if !is_planted("idle_spawn_unfenced") {
+            fence(Ordering::SeqCst);
+        }
         if self.pool.is_somebody_idle() {
             self.spawned.share_all();
         }
@@ -164,8 +166,9 @@ impl Local {
             self.hot.take_back(slot);
             return Pushed::Full;
         }
-        #[cfg(heist_planted = "idle_clear_after_counters")]
-        if policy::on_new_work(self.pool.idle().counters().view()) == policy::Wake::Nobody {
+        if is_planted("idle_clear_after_counters")
+            && policy::on_new_work(self.pool.idle().counters().view()) == policy::Wake::Nobody
+        {
             return self.worker.stack.push_slow(self.hot, slot);
         }
         let pushed = self.worker.stack.push_slow(self.hot, slot);

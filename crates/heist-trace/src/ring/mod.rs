@@ -2,6 +2,7 @@
 
 use crate::Event;
 use heist_sync::atomic::{AtomicU64, Ordering, fence};
+use heist_sync::planted::is_planted;
 
 #[cfg(all(test, heist_loom))]
 mod loom;
@@ -120,8 +121,9 @@ impl Ring {
         self.begun.store(number + 1, Ordering::Relaxed);
         // ORDERING(E2): release, with the reader's acquire fence: whoever sees a word stored below also sees `begun` above. A
         // release store of `begun` would not do: it orders what comes before it, and the words come after.
-        #[cfg(not(heist_planted = "trace_no_fence"))]
-        fence(Ordering::Release);
+        if !is_planted("trace_no_fence") {
+            fence(Ordering::Release);
+        }
         slot.first.store(first, Ordering::Relaxed);
         slot.second.store(second, Ordering::Relaxed);
         // ORDERING(E1): release, with the acquire load in `since`: who sees the count sees the words.
@@ -183,7 +185,7 @@ impl Ring {
         // so. An acquire load of `begun` would not do: it orders what comes after it, and the words come before.
         fence(Ordering::Acquire);
         let begun = self.begun.load(Ordering::Relaxed);
-        let intact = if cfg!(heist_planted = "trace_no_recheck") {
+        let intact = if is_planted("trace_no_recheck") {
             oldest
         } else {
             begun.saturating_sub(capacity).clamp(oldest, done)
