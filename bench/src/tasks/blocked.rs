@@ -1,4 +1,5 @@
-//! Both workers blocked for 100 ms, and nobody said so: what of the tasks beside them, and of a timer?
+//! Both workers blocked for 100 ms, and nobody said so: what of the tasks beside them, and of a timer? And if only one is
+//! blocked, what of the task that it would have run next?
 
 use std::cell::RefCell;
 use std::hint;
@@ -66,12 +67,16 @@ pub fn line(plan: &mut Plan) -> Vec<Table> {
     for block in Block::ALL {
         if plan.wants_row(block.title()) {
             rows.extend(of(block, plan));
+            rows.push(next_of(block, plan));
         }
     }
     if rows.is_empty() {
         return Vec::new();
     }
-    let title = format!("{WORKERS} of {WORKERS} workers blocked for {} ms, unannounced", BLOCK.as_millis());
+    let title = format!(
+        "workers blocked for {} ms, unannounced; all {WORKERS} unless told otherwise",
+        BLOCK.as_millis()
+    );
     vec![Table::with_rows(LINE, title, "ms", Judged::Median, rows)]
 }
 
@@ -112,6 +117,34 @@ fn of(block: Block, plan: &mut Plan) -> [Row; 2] {
         timer.bars.push(worst(&timers.heist[1..]));
     }
     [tasks, timer]
+}
+
+/// The delay of the one task that a blocked worker would have run next, while the other worker is idle.
+fn next_of(block: Block, plan: &mut Plan) -> Row {
+    let mut race = Race::new();
+    race.enter("tokio", || beside_next::<Tokio>(block));
+    #[cfg(feature = "heist")]
+    race.enter("heist", || beside_next::<super::runtime::Heist>(block));
+    let series = race.run(plan.rounds(7, 3), &mut plan.rng);
+    let name = format!("the next task, 1 worker in a {}", block.title());
+    let limit = Limit::Figure(block.limit_ms());
+    compare_by(&name, &series, &[limit], |series| Figures::of(series, MS))
+}
+
+/// The longest delay after all rests.
+fn beside_next<R: Runtime>(block: Block) -> Visit<()> {
+    let delays = REST.map(|rest| {
+        thread::sleep(rest);
+        let (delay, delays) = channel();
+        let blocker = R::spawn_from_outside(async move {
+            drop(R::spawn(neighbour(delay)));
+            block.hold();
+        });
+        R::block_on(async { blocker.await.expect("no blocker panics") });
+        delays.recv().expect("the neighbour tells its delay")
+    });
+    let worst = delays.iter().max().expect("there are rests");
+    Visit { value: (), samples_ns: vec![worst.as_nanos() as f64] }
 }
 
 /// Of all rounds, for reading.

@@ -1,4 +1,4 @@
-//! "All tasks are asleep": what `block_on` says, if asked to, when it waits in a pool in which nothing can happen any more.
+//! "All tasks are asleep": what `block_on` says, if asked to, when it waits and nothing can happen any more in any pool.
 //!
 //! It only reports. A waker may be in the hands of a thread that heist knows nothing of, and then the program is fine.
 
@@ -7,7 +7,9 @@ use crate::task::{self, State};
 use heist_pool::pool::Pool;
 use heist_pool::signal::Awaited;
 use heist_sync::Parker;
+use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::fmt::Write;
+use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -28,11 +30,42 @@ fn is_wanted() -> bool {
     })
 }
 
-/// Waits as [`heist_pool::pool::wait_outside`] does, and reports once if the pool has fallen asleep meanwhile.
-pub(crate) fn wait_outside(target: &impl Awaited, parker: &Parker, pool: Option<&Pool>) {
-    let Some(pool) = pool.filter(|_| is_wanted()) else {
+/// Threads inside of a poll of a future that they block on, those of pinned tasks among them.
+static POLLING: AtomicUsize = AtomicUsize::new(0);
+
+/// As long as it lives, its thread polls. Nobody counts unless somebody will ask.
+pub(crate) struct Polling(bool);
+
+impl Polling {
+    pub fn new() -> Self {
+        let counts = is_wanted();
+        if counts {
+            POLLING.fetch_add(1, Ordering::Relaxed);
+        }
+        Self(counts)
+    }
+}
+
+impl Drop for Polling {
+    fn drop(&mut self) {
+        if self.0 {
+            POLLING.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether nothing can happen by itself in the whole process, as far as we know.
+fn is_quiet() -> bool {
+    POLLING.load(Ordering::Relaxed) == 0
+        && offload::busy_threads() == 0
+        && Pool::all().iter().all(|pool| pool.is_quiescent())
+}
+
+/// Waits as [`heist_pool::pool::wait_outside`] does, and reports once if everything has fallen asleep meanwhile.
+pub(crate) fn wait_outside(target: &impl Awaited, parker: &Parker) {
+    if !is_wanted() {
         return heist_pool::pool::wait_outside(target, parker);
-    };
+    }
     let mut was_quiet = false;
     // LIVENESS: as there.
     while target.announce_wait() {
@@ -40,17 +73,29 @@ pub(crate) fn wait_outside(target: &impl Awaited, parker: &Parker, pool: Option<
             was_quiet = false;
             continue;
         }
-        let is_quiet = pool.is_quiescent() && offload::busy_threads() == 0;
+        let is_quiet = is_quiet();
         if is_quiet && was_quiet {
-            eprint!("{}", report(pool));
+            eprint!("{}", report());
             return heist_pool::pool::wait_outside(target, parker);
         }
         was_quiet = is_quiet;
     }
 }
 
-fn report(pool: &Pool) -> String {
-    let tasks = task::dump_of(pool);
+/// A detached task waits, and nobody has a waker of it any more: it is about to be dropped.
+#[cold]
+pub(crate) fn leaked(id: task::Id, name: Option<&str>, site: &Location<'_>) {
+    if is_wanted() {
+        let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+        eprintln!(
+            "heist: task {id} leaked, spawned at {site}{name}: it waits, its last waker was dropped and so was its handle, so \
+             it can never run again; its future is dropped"
+        );
+    }
+}
+
+fn report() -> String {
+    let tasks = task::dump();
     let mut text = String::from(
         "heist: all tasks are asleep: block_on waits, nothing is queued, no timer is set, no socket is registered and no \
          blocking call runs\n",

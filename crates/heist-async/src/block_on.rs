@@ -92,15 +92,22 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         }
         None => {
             let news = Arc::new(News { state: AtomicU32::new(0), parker: outside_parker() });
-            drive(&news, || wait_here(&news), |cx| future.as_mut().poll(cx))
+            drive(
+                &news,
+                || wait_here(&news),
+                |cx| {
+                    #[cfg(not(any(heist_loom, heist_shuttle)))]
+                    let _polling = crate::asleep::Polling::new();
+                    future.as_mut().poll(cx)
+                },
+            )
         }
     }
 }
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 fn wait_here(news: &News) {
-    let pool = turn::started_pool();
-    crate::asleep::wait_outside(news, &news.parker, pool.as_deref());
+    crate::asleep::wait_outside(news, &news.parker);
 }
 
 #[cfg(any(heist_loom, heist_shuttle))]

@@ -119,3 +119,8 @@ pub const LAST_RESORT_NS: u64 = 1_000_000_000;
 /// How long a thread beyond the parallelism is kept without work: long enough that a program whose loops nest now and then does
 /// not start threads each time.
 pub const SPARE_KEPT_NS: u64 = 10_000_000_000;
+
+/// A thief looks at most so often whether it shares a core with its victim.
+///
+/// Asking the kernel costs some 10 us, and going to another core as much again.
+pub const PART_EVERY_NS: u64 = 1_000_000;

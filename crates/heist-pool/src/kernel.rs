@@ -187,6 +187,10 @@ mod imp {
     pub fn is_asleep(_: u32) -> bool {
         true
     }
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub fn computes_on(_: u32) -> Option<usize> {
+        None
+    }
     pub fn cpu_ns(_: u32) -> u64 {
         0
     }
@@ -202,8 +206,8 @@ pub fn is_asleep(tid: u32) -> bool {
     imp::is_asleep(tid)
 }
 
-/// The core on which the thread computes, or waits to. Nothing if it sleeps.
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+/// The core on which the thread computes, or waits to. Nothing if it sleeps, or where that cannot be known.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
 pub fn computes_on(tid: u32) -> Option<usize> {
     imp::computes_on(tid)
 }

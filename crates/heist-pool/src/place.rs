@@ -8,6 +8,10 @@
 //! Tasks are woken where the kernel likes: most of their wakers are about to sleep themselves, and a core that has to be fetched
 //! from its own sleep costs the waker more than a task usually takes.
 //!
+//! A thread may also find itself on the core of one that computes without having been woken: it searched there, or ran a task, and
+//! the other one came. The kernel then lets the two alternate, even if another core is idle. So a thief that runs on the core on
+//! which its victim waits goes to another one (`leave`).
+//!
 //! The mask that a thread goes to sleep with is the one it wakes up with: users may pin threads as they like.
 
 /// What a thread is woken for.
@@ -49,6 +53,26 @@ mod imp {
     fn set(thread: Option<Pid>, mask: &CpuSet) {
         if sched_setaffinity(thread, mask).is_err() {
             REFUSED.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The calling thread's core, and one more: 0 is none.
+    pub fn here() -> u32 {
+        // SAFETY: no arguments. A failure is -1.
+        (unsafe { libc::sched_getcpu() } + 1) as u32
+    }
+
+    /// The calling thread goes to another core than `core`, of those it may run on.
+    pub fn leave(core: usize) {
+        if REFUSED.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok(mask) = sched_getaffinity(None) else { return };
+        let mut smaller = mask;
+        smaller.unset(core);
+        if mask.count() >= 2 && smaller != mask {
+            set(None, &smaller);
+            set(None, &mask);
         }
     }
 
@@ -106,6 +130,12 @@ mod imp {
 
 #[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
 mod imp {
+    pub fn here() -> u32 {
+        0
+    }
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub fn leave(_: usize) {}
+
     /// One thread's bed; the system decides where it lies.
     #[derive(Debug)]
     pub struct Bed(());
@@ -120,4 +150,7 @@ mod imp {
     }
 }
 
-pub use imp::Bed;
+pub use imp::{Bed, here};
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub use imp::leave;

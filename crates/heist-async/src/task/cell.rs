@@ -257,6 +257,13 @@ impl Raw {
         unsafe { self.home.schedule(self.task_ref(), place) };
     }
 
+    /// It waits, is detached, and nobody can wake it any more.
+    #[cold]
+    pub(super) fn tell_leak(self) {
+        #[cfg(not(any(heist_loom, heist_shuttle)))]
+        crate::asleep::leaked(self.id(), self.name(), self.site());
+    }
+
     /// What one who kept the task does after it let go. `keep` is the task's pool: the task may be gone as soon as it is queued,
     /// while the pool is still busy with that.
     ///
@@ -266,7 +273,10 @@ impl Raw {
     pub(super) unsafe fn settle(self, loose: Loose, keep: &Keep, place: Place) {
         match loose {
             Loose::Nothing => {}
-            Loose::Schedule => {
+            Loose::Schedule | Loose::Leaked => {
+                if loose == Loose::Leaked {
+                    self.tell_leak();
+                }
                 self.stamp();
                 // SAFETY: the transition gave it.
                 keep.schedule(unsafe { self.task_ref() }, place);

@@ -36,6 +36,11 @@ impl<F: Future, X: Tail> Task<F, X> {
                 Pend::Again => unsafe { task.schedule(Place::Last) },
                 // SAFETY: `RUNNING` is ours.
                 Pend::Cancel => unsafe { Self::cancel(task) },
+                Pend::Leaked => {
+                    task.tell_leak();
+                    // SAFETY: `RUNNING` is ours.
+                    unsafe { Self::cancel(task) };
+                }
             },
             Ok(Poll::Ready(output)) => {
                 // SAFETY: `RUNNING` is ours, the future is dropped once, and its place is free after that.

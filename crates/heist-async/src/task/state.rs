@@ -59,6 +59,8 @@ pub(crate) enum Pend {
     Again,
     /// It is still the worker's, to drop the future.
     Cancel,
+    /// The same, because it can never run again.
+    Leaked,
 }
 
 /// What `finish` tells the worker.
@@ -82,6 +84,8 @@ pub(crate) enum Loose {
     Nothing,
     /// The caller has the task's `TaskRef` and must queue it.
     Schedule,
+    /// The same, because it can never run again and is to be dropped.
+    Leaked,
     /// The cell is the caller's to give back.
     Free,
 }
@@ -160,7 +164,7 @@ impl Word {
             return (self, Loose::Free);
         }
         if !is_planted("task_last_to_go_forgets_it") && self.is_leaked() && !self.has_handle() {
-            return (Self(self.0 | SCHEDULED | ABORTED), Loose::Schedule);
+            return (Self(self.0 | SCHEDULED | ABORTED), Loose::Leaked);
         }
         (self, Loose::Nothing)
     }
@@ -179,7 +183,7 @@ impl Word {
             return (next, Pend::Again);
         }
         if next.is_leaked() && !next.has_handle() {
-            return (Self(self.0 | ABORTED), Pend::Cancel);
+            return (Self(self.0 | ABORTED), Pend::Leaked);
         }
         (next, Pend::Wait)
     }

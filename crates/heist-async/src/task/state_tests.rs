@@ -62,15 +62,15 @@ fn pend() {
         (RUNNING | SCHEDULED, SCHEDULED, Pend::Again),
         (RUNNING | ABORTED | HANDLE | W, RUNNING | ABORTED | HANDLE | W, Pend::Cancel),
         (RUNNING | ABORTED | SCHEDULED, RUNNING | ABORTED | SCHEDULED, Pend::Cancel),
-        (RUNNING, RUNNING | ABORTED, Pend::Cancel),
-        (RUNNING | H, RUNNING | ABORTED | H, Pend::Cancel),
+        (RUNNING, RUNNING | ABORTED, Pend::Leaked),
+        (RUNNING | H, RUNNING | ABORTED | H, Pend::Leaked),
     ] {
         assert_eq!(Word(before).pend(), (Word(after), what), "{before:x}");
     }
     for w in legal().filter(|w| w.is_running() && !w.is_done()) {
         let (next, pend) = w.pend();
         assert!(is_legal(next), "{w:x?} became {next:x?}");
-        assert_eq!(next.is_running(), pend == Pend::Cancel);
+        assert_eq!(next.is_running(), matches!(pend, Pend::Cancel | Pend::Leaked));
         assert_eq!(next.is_scheduled(), w.is_scheduled());
         assert_eq!((next.wakers(), next.holds(), next.has_handle()), (w.wakers(), w.holds(), w.has_handle()));
     }
@@ -134,7 +134,7 @@ fn wakes() {
 fn check_let_go(w: Word, without: Word, (next, loose): (Word, Loose)) {
     let nobody_left = without.is_idle() && without.wakers() == 0 && !without.has_handle();
     let expected = if nobody_left {
-        Loose::Schedule
+        Loose::Leaked
     } else if without.is_done() && without.is_free() {
         Loose::Free
     } else {

@@ -131,10 +131,3 @@ pub(crate) fn is_elsewhere(pool: &heist_pool::pool::Pool) -> bool {
     let home = TURN.with(|turn| turn.home.get());
     !home.is_none() && !home.is_in(pool)
 }
-
-/// As [`pool`], without starting one.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-pub(crate) fn started_pool() -> Option<heist_sync::StdArc<heist_pool::pool::Pool>> {
-    let home = TURN.with(|turn| turn.home.get());
-    if home.is_none() { heist_pool::global::started().cloned() } else { Some(home.to_arc()) }
-}

@@ -93,7 +93,7 @@ impl Pool {
     /// A pool without threads.
     pub fn new(config: Config) -> Arc<Self> {
         let n = config.parallelism;
-        Arc::new(Self {
+        let pool = Arc::new(Self {
             parallelism: AtomicUsize::new(n),
             idle: Idle::new(n),
             injector: Injector::new(),
@@ -119,7 +119,20 @@ impl Pool {
             left: Mutex::new(()),
             all_left: Condvar::new(),
             config,
-        })
+        });
+        #[cfg(not(any(heist_loom, heist_shuttle)))]
+        {
+            let mut all = lock(&ALL);
+            all.retain(|pool| pool.strong_count() > 0);
+            all.push(Arc::downgrade(&pool));
+        }
+        pool
+    }
+
+    /// Every pool of the process.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub fn all() -> Vec<Arc<Self>> {
+        lock(&ALL).iter().filter_map(std::sync::Weak::upgrade).collect()
     }
 
     /// How many indices there are.
@@ -264,6 +277,9 @@ impl Pool {
         trace.finish()
     }
 }
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+static ALL: Mutex<Vec<std::sync::Weak<Pool>>> = Mutex::new(Vec::new());
 
 /// The most threads a pool can have.
 pub const MOST_THREADS: usize = crate::table::MOST;

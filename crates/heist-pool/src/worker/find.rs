@@ -91,6 +91,11 @@ pub(super) struct Memory {
 struct NextSeen(Option<(u16, u32, Instant)>);
 
 impl NextSeen {
+    /// Whether a victim may turn out in a moment not to get to its next task.
+    fn is_watched(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// True if `victim` does not get to its next task.
     fn is_due(&mut self, victim: &Worker) -> bool {
         let pace = victim.pace();
@@ -317,6 +322,13 @@ impl Local {
             rounds += 1;
             // An owner that has not answered yet has work for us: it is forced in a moment.
             let spun_ns = if memory.unanswered.0.is_some() { 0 } else { started.elapsed().as_nanos() as u64 };
+            // Nor is a next task that somebody does not get to left behind.
+            if memory.next.is_watched()
+                && started.elapsed().as_nanos() < 2 * u128::from(policy::tuning::NEXT_STEALABLE_NS)
+            {
+                thread::yield_now();
+                continue;
+            }
             match policy::step(rounds, spun_ns, limits) {
                 Ladder::Searching | Ladder::Sleepy => thread::yield_now(),
                 Ladder::Parked => return None,

@@ -18,7 +18,10 @@ use crate::place::{Bed, For};
 use crate::pool::Pool;
 use crate::tasks::RunQueue;
 use heist_deque::{Owner, Thief};
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+use heist_policy::tuning;
 use heist_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use heist_sync::clock::Instant;
 use heist_sync::rand::Random;
 use heist_sync::{Mutex, Parker, StdArc as Arc, lock};
 use heist_trace::{Event, Kind, Ring};
@@ -47,6 +50,8 @@ pub struct Worker {
     home: AtomicU32,
     /// The kernel's number for the thread, 0 while there is none.
     tid: AtomicU32,
+    /// Where it was when it last shared a job, as `place::here` says.
+    core: AtomicU32,
     ring: OnceLock<Ring>,
     pub(crate) bed: Bed,
 }
@@ -67,6 +72,7 @@ impl Worker {
             holds: AtomicBool::new(false),
             home: AtomicU32::new(0),
             tid: AtomicU32::new(0),
+            core: AtomicU32::new(0),
             ring: OnceLock::new(),
             bed: Bed::new(),
         }
@@ -219,7 +225,10 @@ pub struct Local {
     /// How many turns in a row went to the next place.
     next_runs: Cell<u32>,
     /// Since when it has seen something in the injector and run its own.
-    injected_since: Cell<Option<heist_sync::clock::Instant>>,
+    injected_since: Cell<Option<Instant>>,
+    /// When it last thought about whether it shares a core with its victim.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    parted: Cell<Option<Instant>>,
     /// A thread of the pool's own, with the loop at the bottom of its stack; others are guests.
     is_guest: bool,
 }
@@ -250,6 +259,8 @@ impl Local {
             in_turn: Cell::new(false),
             next_runs: Cell::new(0),
             injected_since: Cell::new(None),
+            #[cfg(not(any(heist_loom, heist_shuttle)))]
+            parted: Cell::new(None),
             is_guest,
         }
     }
@@ -332,12 +343,40 @@ impl Local {
         let stack = &self.worker.stack;
         if stack.has_pending(self.hot) {
             if self.hot.is_asked() && stack.answer(self.hot) {
-                self.pool.announce_fenced();
+                self.announce_shared();
             }
             return false;
         }
         self.pool.is_somebody_idle() || self.hot.is_asked_by_thief()
     }
+
+    /// Something of this thread's stack was shared, behind a fence.
+    fn announce_shared(&self) {
+        self.worker.core.store(crate::place::here(), Ordering::Relaxed);
+        self.pool.announce_fenced();
+    }
+
+    /// This thread is about to run a job of `victim`'s. If the two share a core, it goes to another.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    fn part_from(&self, victim: &Worker) {
+        let here = crate::place::here();
+        if here == 0 || victim.core.load(Ordering::Relaxed) != here || victim.id == self.worker.id {
+            return;
+        }
+        let lately = |parted: Instant| parted.elapsed().as_nanos() < u128::from(tuning::PART_EVERY_NS);
+        if self.parted.get().is_some_and(lately) {
+            return;
+        }
+        self.parted.set(Some(Instant::now()));
+        // It may have gone elsewhere since it said where it is.
+        let core = here as usize - 1;
+        if crate::kernel::computes_on(victim.tid()) == Some(core) {
+            crate::place::leave(core);
+        }
+    }
+
+    #[cfg(any(heist_loom, heist_shuttle))]
+    fn part_from(&self, _: &Worker) {}
 
     /// Whether a job waits in its own queues.
     pub fn has_own_work(&self) -> bool {

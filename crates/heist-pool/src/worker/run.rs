@@ -90,6 +90,7 @@ impl Local {
             }
             Found::Fork { job, victim } => {
                 self.last.set(For::Job);
+                self.part_from(victim);
                 let floor = self.worker.stack.position(self.hot.top());
                 self.trace(Kind::JobStart, u32::from(victim.id) + 1);
                 let sleeps = job.run(self.worker.id, floor);

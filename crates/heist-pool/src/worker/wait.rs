@@ -16,6 +16,11 @@ use std::cell::{Cell, RefCell};
 pub trait Own {
     /// Runs one job that the wait needs. False if there is none now.
     fn run_one(&self, local: &Local) -> bool;
+
+    /// As `run_one`, before the waiter sleeps: by force, if it has to be.
+    fn run_last(&self, local: &Local) -> bool {
+        self.run_one(local)
+    }
 }
 
 /// Nothing: the wait is for another pool or the outside.
@@ -32,12 +37,11 @@ struct StolenHalf<'a> {
     unanswered: RefCell<Unanswered>,
 }
 
-impl Own for StolenHalf<'_> {
-    fn run_one(&self, local: &Local) -> bool {
+impl StolenHalf<'_> {
+    /// Takes something back. `may_force`: whether the thief, which has more and does not share it, is to be forced.
+    fn run_back(&self, local: &Local, care: Care, may_force: impl Fn(u16) -> bool) -> bool {
         let Some((thief, floor)) = self.slot.state().thief() else { return false };
         let Some(victim) = local.pool.table().get(thief.into()) else { return false };
-        let care = Care::in_round(self.round.get());
-        self.round.set(self.round.get().wrapping_add(1));
         loop {
             match victim.stack.steal_back(care, floor, || !self.slot.state().is_done()) {
                 Look::Claimed(job) => {
@@ -45,11 +49,24 @@ impl Own for StolenHalf<'_> {
                     local.run_found(Found::Fork { job, victim });
                     return true;
                 }
-                // The thief is inside of a long leaf. Its forks are ours to run, before we give up and sleep.
-                Look::Asked if self.unanswered.borrow_mut().is_due(thief) && victim.stack.force() => {}
+                Look::Asked if may_force(thief) && victim.stack.force() => {}
                 Look::Lost | Look::Asked | Look::Nothing => return false,
             }
         }
+    }
+}
+
+impl Own for StolenHalf<'_> {
+    fn run_one(&self, local: &Local) -> bool {
+        let care = Care::in_round(self.round.get());
+        self.round.set(self.round.get().wrapping_add(1));
+        // The thief is inside of a long leaf. Its forks are ours to run.
+        self.run_back(local, care, |thief| self.unanswered.borrow_mut().is_due(thief))
+    }
+
+    fn run_last(&self, local: &Local) -> bool {
+        // It may be off its core, or we were: then time has passed, but nobody could answer.
+        self.run_back(local, Care::Full, |_| true)
     }
 }
 
@@ -90,6 +107,7 @@ impl Local {
             let spun_ns = idle_since.get_or_insert_with(Instant::now).elapsed().as_nanos() as u64;
             match policy::wait_step(WaitView { own_work: false, spun_ns, can_lend: true }) {
                 WaitStep::RunOwn | WaitStep::Spin => thread::yield_now(),
+                WaitStep::Lend | WaitStep::Block if own.run_last(self) => idle_since = None,
                 WaitStep::Lend | WaitStep::Block => {
                     if target.announce_wait() {
                         self.sleep_until(target);
@@ -173,7 +191,7 @@ impl Local {
         }
         let pushed = self.worker.stack.push_slow(self.hot, slot);
         if pushed == Pushed::Shared {
-            self.pool.announce_fenced();
+            self.announce_shared();
         }
         pushed
     }
@@ -182,7 +200,7 @@ impl Local {
     pub fn pop_slow(&self, slot: *mut Slot) -> Popped {
         let popped = self.worker.stack.pop_slow(self.hot, slot);
         if popped == Popped::MineAndShared {
-            self.pool.announce_fenced();
+            self.announce_shared();
         }
         popped
     }
