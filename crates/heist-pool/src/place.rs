@@ -154,3 +154,22 @@ pub use imp::{Bed, here};
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 pub use imp::leave;
+
+#[cfg(all(test, target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+mod tests {
+    use super::*;
+    use rustix::thread::sched_getaffinity;
+
+    #[test]
+    fn who_leaves_a_core_may_still_come_back() {
+        let mask = sched_getaffinity(None).expect("Linux knows");
+        // The kernel may move it back in between, but not every time.
+        let moved = (0..1000).any(|_| {
+            let core = here() as usize - 1;
+            leave(core);
+            assert_eq!(sched_getaffinity(None).expect("Linux knows"), mask);
+            here() as usize - 1 != core
+        });
+        assert_eq!(moved, mask.count() > 1);
+    }
+}
