@@ -1,6 +1,6 @@
 //! `spawn_blocking`.
 
-use super::handoff::handoff;
+use super::handoff::{Receiver, handoff};
 use super::{in_current_span, queue, threads};
 use crate::task::{self, JoinHandle, turn};
 use heist_pool::job::{HeapJob, halt_unwinding};
@@ -31,6 +31,15 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
+    task::spawn(begin_blocking(f))
+}
+
+/// The call, and the future of what it returns: all of a task.
+pub(crate) fn begin_blocking<F, R>(f: F) -> Receiver<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
     let (sender, receiver) = handoff();
     let pool = turn::pool();
     let keeper = Arc::clone(&pool);
@@ -52,7 +61,7 @@ where
         // SAFETY: `call` does not unwind, and borrows nothing.
         queue(&pool, unsafe { HeapJob::boxed(job, std::ptr::null()) });
     }
-    task::spawn_in(&pool, receiver)
+    receiver
 }
 
 fn drop_quietly<F>(pool: &Pool, f: F) {

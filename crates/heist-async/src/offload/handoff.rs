@@ -29,7 +29,7 @@ pub(super) struct Sender<T>(Arc<Shared<T>>);
 /// The future's end. Resumes the panic if that is what came.
 #[derive(Debug)]
 #[must_use = "a value that is not awaited is dropped"]
-pub(super) struct Receiver<T>(Arc<Shared<T>>);
+pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
 pub(super) fn handoff<T>() -> (Sender<T>, Receiver<T>) {
     let state = State { value: None, receiver: None, sender: None, receiver_is_gone: false };

@@ -10,6 +10,9 @@ pub use blocking::{blocking_threads, spawn_blocking};
 pub use compute::{Compute, compute};
 pub use pinned::spawn_pinned;
 
+pub(crate) use blocking::begin_blocking;
+pub(crate) use pinned::begin_pinned;
+
 use crate::task;
 use heist_pool::global;
 use heist_pool::job::JobRef;
@@ -17,20 +20,31 @@ use heist_pool::pool::Pool;
 use heist_pool::worker::Local;
 use heist_sync::StdArc as Arc;
 
+/// A job that begins on the thread where this is dropped.
+struct Queued(Option<JobRef>);
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        let Some(job) = self.0.take() else { return };
+        match Local::current() {
+            Some(local) => local.spawn(job),
+            // SAFETY: here or there, so once.
+            None => unsafe { job.run() },
+        }
+    }
+}
+
 /// Queues a job in the pool of the present turn.
 fn queue(pool: &Arc<Pool>, job: JobRef) {
     match Local::current() {
         Some(local) if Arc::ptr_eq(local.pool(), pool) => local.spawn(job),
         _ if global::is(pool) => pool.inject(job),
-        // LIVENESS: we are on no thread of the pool, and they may have left: a pinned future may outlive them. For a job none
-        // would come back, but for a task they do.
-        _ => drop(task::spawn_in(pool, async move {
-            match Local::current() {
-                Some(local) => local.spawn(job),
-                // SAFETY: here or there, so once.
-                None => unsafe { job.run() },
-            }
-        })),
+        _ => {
+            // LIVENESS: we are on no thread of the pool, and they may have left: a pinned future may outlive them. For a job none
+            // would come back, but for a task they do. If it is aborted, the job runs all the same.
+            let job = Queued(Some(job));
+            drop(task::spawn_in(pool, async move { drop(job) }));
+        }
     }
 }
 

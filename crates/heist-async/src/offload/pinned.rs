@@ -1,10 +1,10 @@
 //! `spawn_pinned`.
 
-use super::handoff::handoff;
+use super::handoff::{Receiver, handoff};
 use crate::block_on;
 use crate::task::{self, JoinHandle, turn};
 use heist_pool::job::halt_unwinding;
-use heist_sync::{StdArc as Arc, thread};
+use heist_sync::thread;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
@@ -40,9 +40,18 @@ where
     F: Future + 'static,
     F::Output: Send + 'static,
 {
+    Ok(task::spawn(begin_pinned(make)?))
+}
+
+/// The thread, and the future of what its future returns: all of a task.
+pub(crate) fn begin_pinned<M, F>(make: M) -> io::Result<Receiver<F::Output>>
+where
+    M: FnOnce() -> F + Send + 'static,
+    F: Future + 'static,
+    F::Output: Send + 'static,
+{
     let (sender, receiver) = handoff();
-    let pool = turn::pool();
-    let keeper = Arc::clone(&pool);
+    let keeper = turn::pool();
     #[cfg(feature = "tracing")]
     let span = tracing::Span::current();
     thread::Builder::new().name("heist-pinned".into()).spawn(move || {
@@ -71,5 +80,5 @@ where
             keeper.deliver_panic(payload);
         }
     })?;
-    Ok(task::spawn_in(&pool, receiver))
+    Ok(receiver)
 }

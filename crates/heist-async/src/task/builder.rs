@@ -83,8 +83,7 @@ impl Builder {
         self.spawn_at(future, Home::of(pool), Location::caller())
     }
 
-    /// As [`spawn_blocking`](super::spawn_blocking()). Of one with a name [`dump`](super::dump()) shows two tasks: the named one waits
-    /// for the other, which waits for the thread.
+    /// As [`spawn_blocking`](super::spawn_blocking()).
     ///
     /// ```
     /// let handle = heist_async::task::Builder::new().name("reader").spawn_blocking(|| 1);
@@ -97,10 +96,10 @@ impl Builder {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.stand_for(super::spawn_blocking(f), Location::caller())
+        self.spawn(crate::offload::begin_blocking(f))
     }
 
-    /// As [`spawn_pinned`](super::spawn_pinned()). A name has it shown twice, as with [`spawn_blocking`](Self::spawn_blocking).
+    /// As [`spawn_pinned`](super::spawn_pinned()).
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -120,19 +119,7 @@ impl Builder {
         F: Future + 'static,
         F::Output: Send + 'static,
     {
-        Ok(self.stand_for(super::spawn_pinned(make)?, Location::caller()))
-    }
-
-    /// A task that says for that of `handle` what this says.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    fn stand_for<R>(self, handle: JoinHandle<R>, site: &'static Location<'static>) -> JoinHandle<R>
-    where
-        R: Send + 'static,
-    {
-        match self.name {
-            Some(_) => self.spawn_at(super::relay::Relay(handle), turn::home(), site),
-            None => handle,
-        }
+        Ok(self.spawn(crate::offload::begin_pinned(make)?))
     }
 
     fn spawn_at<F>(self, future: F, home: Home, site: &'static Location<'static>) -> JoinHandle<F::Output>

@@ -14,8 +14,6 @@ mod home;
 mod id;
 #[cfg(all(test, heist_loom))]
 mod loom;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-mod relay;
 mod run;
 #[cfg(not(heist_loom))]
 mod scoped;

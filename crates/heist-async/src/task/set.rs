@@ -315,7 +315,7 @@ impl<T> JoinSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.add(super::relay::Relay(super::spawn_blocking(f)), turn::home(), Location::caller())
+        self.add(crate::offload::begin_blocking(f), turn::home(), Location::caller())
     }
 }
 
