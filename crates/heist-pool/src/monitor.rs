@@ -153,14 +153,17 @@ impl Monitor {
             if late && tasks.iter().any(|tasks| tasks.slow) {
                 prompt_looks = tuning::LOOKS_AFTER_LATE;
             }
+            let prompt = prompt_looks > 0 || tasks.iter().any(|tasks| tasks.courtesy.is_asked_for());
+            let manner = if prompt { Manner::Prompt } else { Manner::Patient };
+            manners.set(manner);
+            // Before this: it may start a thread, and then there is a long turn.
             pulses.beat();
             if Instant::now() >= jobs_due {
                 manners.set(Manner::Ordinary);
                 jobs.retain_mut(WatchedJobs::look);
                 jobs_due = Instant::now() + LOOK_AT_JOBS_EVERY;
+                manners.set(manner);
             }
-            let prompt = prompt_looks > 0 || tasks.iter().any(|tasks| tasks.courtesy.is_asked_for());
-            manners.set(if prompt { Manner::Prompt } else { Manner::Patient });
         }
     }
 }
