@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Weakens every memory ordering and removes every fence of the fork stack, the words in front of the desk and the signal, one at a
+# Weakens every memory ordering and removes every fence of the fork stack, the permits, the driver lock and the signal, one at a
 # time, on a copy of the tree, and runs the loom models until one fails. What survives is either not needed, or needed for
 # something that the models do not show; each known survivor is listed below with its reason.
 #
@@ -10,9 +10,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-files="crates/heist-pool/src/forks/hot.rs crates/heist-pool/src/forks/mod.rs crates/heist-pool/src/forks/owner.rs
-crates/heist-pool/src/forks/slot.rs crates/heist-pool/src/forks/thief.rs crates/heist-pool/src/idle/mod.rs
-crates/heist-pool/src/signal.rs crates/heist-pool/src/worker/park.rs"
+src=crates/heist-pool/src
+files="$src/queues/forks/hot.rs $src/queues/forks/mod.rs $src/queues/forks/owner.rs $src/queues/forks/slot.rs
+$src/queues/forks/thief.rs $src/permits/mod.rs $src/permits/words.rs $src/driver_lock.rs $src/signal.rs $src/pool.rs
+$src/worker/park.rs $src/worker/shared.rs $src/worker/wait.rs"
 
 # file:text:mutation, with a reason. Text is the line without its indentation.
 allowed=$(cat "$root/check/mutate-orderings.allowed")

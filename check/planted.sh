@@ -5,14 +5,12 @@
 #   check/planted.sh            all bugs
 #   check/planted.sh NAME...    only these
 #
-# A bug is an `is_planted("NAME")` in the code, next to the line that it breaks. One build holds them all, and HEIST_PLANTED
-# chooses one at run time. The build has a directory of its own, so that check/loom.sh keeps its own. Every model runs in a
-# process of its own, two at a time: loom aborts on a deadlock.
+# A bug is an `is_planted("NAME")` in the code, next to the line that it breaks. One build holds them all, the one that
+# check/loom.sh runs too, and HEIST_PLANTED chooses one at run time. Every model runs in a process of its own, two at a time: loom
+# aborts on a deadlock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export RUSTFLAGS="--cfg heist_loom --cfg heist_planted"
-export CARGO_PROFILE_RELEASE_DEBUG=0 RUST_BACKTRACE=0
-export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/planted
+. check/models.sh
 
 # bug, test target, models; every model must catch it.
 bugs="
@@ -33,24 +31,37 @@ newest_buffer                loom_deque growth_against_a_thief
 grow_unheld                  loom_deque growth_against_a_force
 push_unfenced                loom_injector a_push_is_not_missed_by_a_consumer_that_goes_to_sleep
 
-fork_pop_no_barrier          pool forks::loom::force_against_pops
-fork_word_before_bound       pool forks::loom::force_against_pops_that_answer
-fork_push_no_barrier         pool forks::loom::a_push_sees_the_request_or_is_seen
-fork_no_epoch                pool forks::loom::steal_back_takes_no_stranger_above
-fork_no_floor                pool forks::loom::steal_back_takes_no_stranger_below
-fork_leave_no_fence          pool forks::loom::leaving_against_a_visit
-fork_done_in_two_steps       pool forks::loom::a_wait_against_the_end
-fork_force_beyond_the_end    pool forks::loom::force_against_a_full_stack
+fork_pop_no_barrier          pool queues::forks::loom::force_against_pops
+fork_word_before_bound       pool queues::forks::loom::force_against_pops_that_answer
+fork_push_no_barrier         pool queues::forks::loom::a_push_sees_the_request_or_is_seen
+fork_no_epoch                pool queues::forks::loom::steal_back_takes_no_stranger_above
+fork_no_floor                pool queues::forks::loom::steal_back_takes_no_stranger_below
+fork_strangers_uncounted     pool queues::forks::loom::steal_back_takes_no_stranger_on_top queues::forks::loom::steal_back_takes_no_stranger_on_top_of_a_descendant queues::forks::loom::steal_back_forces_no_stranger_open_for_itself
+fork_strangers_counted_too_early pool queues::forks::loom::steal_back_takes_no_stranger_on_top
+fork_leave_no_fence          pool queues::forks::loom::leaving_against_a_visit
+fork_done_in_two_steps       pool queues::forks::loom::a_wait_against_the_end
+fork_force_beyond_the_end    pool queues::forks::loom::force_against_a_full_stack
 
+permit_observed_unseen       pool permits::loom::an_observation_against_a_take_back permits::loom::an_observation_against_a_revocation
+permit_taken_though_observed pool permits::loom::an_observation_against_a_take_back permits::loom::an_observation_against_a_revocation
+permit_wanted_seen_too_early pool permits::loom::a_job_boundary_against_a_take_back
+permit_wanted_too_late       pool permits::loom::a_job_boundary_against_a_take_back permits::loom::two_take_backs_of_one_permit
+permit_grant_forgotten       pool worker::loom::a_grant_to_help_against_the_end_of_the_wait
+permit_granted_is_kept       pool worker::loom::a_grant_of_another_permit_against_the_end_of_an_observed_wait
+permit_grant_search_kept     pool worker::loom::a_grant_to_help_against_the_end_of_the_wait worker::loom::a_grant_to_help_against_the_end_of_an_observed_wait
+
+overtaker_no_last_look       pool worker::loom::an_overtaker_that_sleeps_against_a_task
+overtaker_uncounted_too_late pool worker::loom::an_overtaker_that_sleeps_against_a_task
 idle_arm_before_count        pool worker::loom::sleep_against_an_answer
 idle_clear_after_counters    pool worker::loom::sleep_against_an_answer
 idle_no_last_look            pool worker::loom::sleep_against_an_injected_job
 idle_last_searcher_is_silent pool worker::loom::two_sleepers_against_two_jobs
 idle_spawn_unfenced          pool worker::loom::sleep_against_a_spawned_job
 
-ring_take_without_cas        pool tasks::loom::ring_pop_against_a_thief tasks::loom::ring_two_thieves
-attend_unfenced              pool attend::loom::a_gift_against_sleeping_in_the_driver
-attend_unannounced           pool worker::loom::sleep_against_the_first_registration
+ring_take_without_cas        pool queues::run_queue::loom::ring_pop_against_a_thief queues::run_queue::loom::ring_two_thieves
+parker_unpark_forgets_elsewhere       pool driver_lock::loom::a_permit_against_sleeping_in_the_driver driver_lock::loom::two_permits_against_sleeping_in_the_driver
+parker_looks_before_it_goes_elsewhere pool driver_lock::loom::a_permit_against_sleeping_in_the_driver
+driver_unannounced           pool worker::loom::sleep_against_the_first_registration
 signal_late_parker           pool signal::loom::set_against_wait_and_free
 
 task_wake_of_a_running_one_is_lost async task::loom::two_wakes_against_polls
@@ -84,19 +95,12 @@ runs=$(awk -v only="$*" '
     BEGIN { n = split(only, names, " "); for (i in names) wanted[names[i]] }
     NF && (n == 0 || $1 in wanted) { for (i = 3; i <= NF; i++) print ++number, $1, $2, $i }' <<<"$bugs")
 
-# All test targets that are needed, in one go.
-args=$(awk '
-    $3 ~ /^loom_/ { print "-p heist-deque"; print "--test " $3; next }
-    { print "-p heist-" $3; print "--lib" }' <<<"$runs" | sort -u)
-# shellcheck disable=SC2086
-log=$(cargo test --release $args --no-run 2>&1) || { echo "$log" >&2; exit 2; }
-binaries=$(sed -n 's/.*Executable.*(\(.*\))/\1/p' <<<"$log")
+build_models
 
 # run NUMBER BUG TARGET MODEL: prints the number and what came of it.
 run() {
-    local binary code
-    binary=$(grep -E "/(heist_)?$3-[0-9a-f]+$" <<<"$binaries")
-    code=$( (HEIST_PLANTED=$2 timeout 120 "$binary" --exact "$4" >/dev/null 2>&1; echo $?) 2>/dev/null)
+    local code=0
+    HEIST_PLANTED=$2 model "$3" "$4" >/dev/null || code=$?
     # 101 is a panic, 134 an abort; anything else is not an answer.
     case $code in
         101 | 134) echo "$1 caught  $2 by $4" ;;
@@ -105,8 +109,7 @@ run() {
     esac
 }
 export -f run
-export binaries
-results=$(xargs -P 2 -L 1 bash -c 'run "$@"' run <<<"$runs" | sort -n | cut -d' ' -f2-)
+results=$(xargs -P "$at_once" -L 1 bash -c 'run "$@"' run <<<"$runs" | sort -n | cut -d' ' -f2-)
 echo "$results"
 passed=$(grep -c '^caught' <<<"$results" || true)
 failed=$(($(wc -l <<<"$runs") - passed))

@@ -12,13 +12,13 @@ use crate::tasks::serve::Service;
 #[derive(Parser)]
 #[command(version, subcommand_negates_reqs = true)]
 pub struct Args {
-    /// Smaller inputs and fewer rounds: the whole run ends within a minute
+    /// Smaller inputs and fewer rounds: the whole run ends within a few minutes
     #[arg(long)]
     pub quick: bool,
     /// Run only this line (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub only: Vec<Line>,
-    /// Of the lines iters and sorts, run only rows whose name contains this (may be repeated)
+    /// Of the lines with many rows, run only rows whose name contains this (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub row: Vec<String>,
     /// Name the lines and end
@@ -47,7 +47,7 @@ pub enum Command {
     FibOnce { backend: Backend, n: u32 },
     /// Leave a pool of 2 workers idle for 5 s: prints CPU time and voluntary switches as JSON
     Idle { backend: Pooled },
-    /// Run nested loops: prints the peak number of threads as JSON
+    /// Run nested loops and a burst of jobs: prints how many threads there were and ran as JSON
     Threads { backend: Pooled, workers: usize },
     /// Collect or sort so many u64 once: prints the peak memory that it took as JSON
     Memory { backend: Pooled, work: Work, items: usize },
@@ -87,6 +87,13 @@ pub enum Pooled {
 }
 
 impl Pooled {
+    /// In the order in which they are entered.
+    pub const ALL: &[Pooled] = &[
+        Pooled::Rayon,
+        #[cfg(feature = "heist")]
+        Pooled::Heist,
+    ];
+
     /// The word that the command line knows it by.
     pub fn word(self) -> &'static str {
         match self {

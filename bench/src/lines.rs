@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::machine::Watch;
 use crate::race::Plan;
 use crate::report::{Report, Table};
-use crate::{cold, deque, fib, idle, iters, loops, nested, spawn, tasks, tree};
+use crate::{beside, cold, deque, fib, idle, iters, little, loops, nested, spawn, tasks, tree};
 
 /// Above this share of a core in the hands of others, best times on all cores are too high.
 const BUSY: f64 = 0.1;
@@ -48,6 +48,10 @@ pub enum Line {
     Echo,
     /// HTTP with hyper: greetings, and greetings beside requests that compute; servers of 2 workers
     Http,
+    /// Latency of sockets, timers, wakes and spawns while all workers compute, 2 workers
+    Beside,
+    /// CPU time of hardly any load: a few timers, tasks or jobs a second, 2 workers
+    Little,
     /// CPU time and wake-ups of an idle pool
     Idle,
 }
@@ -69,6 +73,8 @@ impl Line {
             Line::Blocked => tasks::blocked::line(plan),
             Line::Echo => tasks::echo::line(plan),
             Line::Http => tasks::http::line(plan),
+            Line::Beside => beside::line(plan),
+            Line::Little => little::line(plan),
             Line::Idle => idle::line(plan),
         }
     }

@@ -5,6 +5,7 @@
 #![cfg_attr(not(feature = "heist"), allow(dead_code, unused_mut, reason = "only heist has bars to judge"))]
 
 mod args;
+mod beside;
 mod churn;
 mod cold;
 mod deque;
@@ -12,6 +13,7 @@ mod fib;
 mod idle;
 mod iters;
 mod lines;
+mod little;
 mod loops;
 mod machine;
 mod nested;

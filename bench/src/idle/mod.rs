@@ -29,7 +29,7 @@ struct Spent {
 pub fn line(_: &mut Plan) -> Vec<Table> {
     // The children sleep, so that they may do so at the same time.
     let spent: Vec<(Pooled, Spent)> = thread::scope(|scope| {
-        let children: Vec<_> = POOLED
+        let children: Vec<_> = Pooled::ALL
             .iter()
             .map(|&pooled| (pooled, scope.spawn(move || process::run_alone(&["idle", pooled.word()]))))
             .collect();
@@ -40,12 +40,6 @@ pub fn line(_: &mut Plan) -> Vec<Table> {
     });
     vec![cpu(&spent), wake_ups(&spent)]
 }
-
-const POOLED: &[Pooled] = &[
-    Pooled::Rayon,
-    #[cfg(feature = "heist")]
-    Pooled::Heist,
-];
 
 fn rows(spent: &[(Pooled, Spent)], figure: impl Fn(&Spent) -> f64) -> Vec<Row> {
     spent

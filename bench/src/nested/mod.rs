@@ -1,7 +1,9 @@
 //! Parallel loops in parallel loops: the price of a wait that runs only its own work.
 
+mod burst;
 #[cfg(feature = "heist")]
 mod heist;
+mod running;
 pub mod shape;
 pub mod threads;
 
@@ -19,7 +21,7 @@ const SAMPLES: usize = 3;
 
 pub fn line(plan: &mut Plan) -> Vec<Table> {
     let mut tables: Vec<Table> = SHAPES.iter().map(|shape| table(plan, shape)).collect();
-    tables.push(threads::table());
+    tables.extend(threads::tables());
     tables
 }
 

@@ -25,6 +25,10 @@ impl Backend for Heist {
         pool.install(work)
     }
 
+    fn spawn(pool: &heist::ThreadPool, work: impl FnOnce() + Send + 'static) {
+        pool.spawn(work);
+    }
+
     #[inline(always)]
     fn join<RA: Send, RB: Send>(a: impl FnOnce() -> RA + Send, b: impl FnOnce() -> RB + Send) -> (RA, RB) {
         heist::join(a, b)

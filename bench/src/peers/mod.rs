@@ -17,6 +17,9 @@ pub trait Backend: 'static {
     /// Runs `work` on one of the pool's threads.
     fn install<R: Send>(pool: &Self::Pool, work: impl FnOnce() -> R + Send) -> R;
 
+    /// Queues `work` from outside.
+    fn spawn(pool: &Self::Pool, work: impl FnOnce() + Send + 'static);
+
     /// Runs `a` now and lets `b` be stolen.
     fn join<RA: Send, RB: Send>(a: impl FnOnce() -> RA + Send, b: impl FnOnce() -> RB + Send) -> (RA, RB);
 }

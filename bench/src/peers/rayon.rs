@@ -28,6 +28,10 @@ impl Backend for Rayon {
         pool.install(work)
     }
 
+    fn spawn(pool: &rayon::ThreadPool, work: impl FnOnce() + Send + 'static) {
+        pool.spawn(work);
+    }
+
     #[inline(always)]
     fn join<RA: Send, RB: Send>(a: impl FnOnce() -> RA + Send, b: impl FnOnce() -> RB + Send) -> (RA, RB) {
         rayon::join(a, b)

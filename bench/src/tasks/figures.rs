@@ -28,6 +28,8 @@ pub enum Limit {
     Ratio(f64),
     /// At most so much.
     Figure(f64),
+    /// At most so much more than tokio.
+    More(f64),
     /// Nothing: the ratio is there to be read.
     None,
 }
@@ -95,6 +97,10 @@ impl Limit {
         match self {
             Limit::Ratio(limit) => Bar { measured: ratio, what: of_tokio, sense: Sense::AtMost, limit },
             Limit::None => Bar { measured: ratio, what: of_tokio, sense: Sense::Reported, limit: f64::NAN },
+            Limit::More(limit) => {
+                let what = format!("more than tokio's {:.2}", tokio.median);
+                Bar { measured: heist.median - tokio.median, what, sense: Sense::AtMost, limit }
+            }
             Limit::Figure(limit) => {
                 let what = format!("(tokio {:.2})", tokio.median);
                 Bar { measured: heist.median, what, sense: Sense::AtMost, limit }
@@ -119,13 +125,14 @@ mod tests {
     #[test]
     fn rows_are_judged_by_medians() {
         let figures = |median| Figures { best: 1.0, median, samples: 3 };
-        let limits = [Limit::Ratio(0.5), Limit::Figure(2.5), Limit::None];
+        let limits = [Limit::Ratio(0.5), Limit::Figure(2.5), Limit::More(-1.0), Limit::None];
         let met = |heist| -> Vec<bool> {
             row("some", figures(4.0), Some(figures(heist)), &limits).bars.iter().map(Bar::is_met).collect()
         };
-        assert_eq!(met(2.0), [true, true, true]);
-        assert_eq!(met(2.2), [false, true, true]);
-        assert_eq!(met(3.0), [false, false, true]);
+        assert_eq!(met(2.0), [true, true, true, true]);
+        assert_eq!(met(2.2), [false, true, true, true]);
+        assert_eq!(met(3.0), [false, false, true, true]);
+        assert_eq!(met(3.5), [false, false, false, true]);
     }
 
     #[test]

@@ -13,11 +13,15 @@ use crate::visit::repeat;
 
 const YIELDING: usize = 200;
 const YIELDS: usize = 1_000;
+/// More than a queue of 256 holds, as tokio's is.
+const CROWD: usize = 1_000;
+const CROWD_YIELDS: usize = 200;
 const PINGS: usize = 1_000;
 const LINKS: usize = 1_000;
 
 /// Of tokio.
 const YIELD_MAX: f64 = 1.0;
+const CROWD_YIELD_MAX: f64 = 1.05;
 const PING_MAX: f64 = 0.6;
 const CHAIN_MAX: f64 = 0.6;
 
@@ -28,6 +32,11 @@ pub fn rows(plan: &mut Plan) -> Vec<Row> {
         let turns = (YIELDING * YIELDS) as u64;
         let series = both!(plan, rounds, |R| repeat(3, 1, || yields::<R>(YIELDING, YIELDS)).per(turns));
         rows.push(compare("yield_many", series, &[Limit::Ratio(YIELD_MAX)]));
+    }
+    if plan.wants_row("yield among 1,000 tasks") {
+        let turns = (CROWD * CROWD_YIELDS) as u64;
+        let series = both!(plan, rounds, |R| repeat(3, 1, || yields::<R>(CROWD, CROWD_YIELDS)).per(turns));
+        rows.push(compare("yield among 1,000 tasks", series, &[Limit::Ratio(CROWD_YIELD_MAX)]));
     }
     if plan.wants_row("ping_pong") {
         let series = both!(plan, rounds, |R| repeat(10, 1, || pings::<R>(PINGS)).per(PINGS as u64));

@@ -4,7 +4,6 @@
 
 use crate::offload;
 use crate::task::{self, State};
-use heist_pool::pool::Pool;
 use heist_pool::signal::Awaited;
 use heist_sync::Parker;
 use heist_sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +23,9 @@ fn is_wanted() -> bool {
         Some(value) if value == "report" => true,
         Some(value) if value.is_empty() || value == "off" => false,
         Some(value) => {
-            eprintln!("heist: HEIST_DEADLOCK={value:?} means nothing; the values are \"report\" and \"off\"");
+            heist_sync::warn(format_args!(
+                "HEIST_DEADLOCK={value:?} means nothing; the values are \"report\" and \"off\""
+            ));
             false
         }
     })
@@ -58,7 +59,7 @@ impl Drop for Polling {
 fn is_quiet() -> bool {
     POLLING.load(Ordering::Relaxed) == 0
         && offload::busy_threads() == 0
-        && Pool::all().iter().all(|pool| pool.is_quiescent())
+        && heist_pool::global::all().iter().all(|pool| pool.is_quiescent())
 }
 
 /// Waits as [`heist_pool::pool::wait_outside`] does, and reports once if everything has fallen asleep meanwhile.
@@ -75,7 +76,7 @@ pub(crate) fn wait_outside(target: &impl Awaited, parker: &Parker) {
         }
         let is_quiet = is_quiet();
         if is_quiet && was_quiet {
-            eprint!("{}", report());
+            heist_sync::warn(format_args!("{}", report()));
             return heist_pool::pool::wait_outside(target, parker);
         }
         was_quiet = is_quiet;
@@ -87,17 +88,17 @@ pub(crate) fn wait_outside(target: &impl Awaited, parker: &Parker) {
 pub(crate) fn leaked(id: task::Id, name: Option<&str>, site: &Location<'_>) {
     if is_wanted() {
         let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
-        eprintln!(
-            "heist: task {id} leaked, spawned at {site}{name}: it waits, its last waker was dropped and so was its handle, so \
+        heist_sync::warn(format_args!(
+            "task {id} leaked, spawned at {site}{name}: it waits, its last waker was dropped and so was its handle, so \
              it can never run again; its future is dropped"
-        );
+        ));
     }
 }
 
 fn report() -> String {
     let tasks = task::dump();
     let mut text = String::from(
-        "heist: all tasks are asleep: block_on waits, nothing is queued, no timer is set, no socket is registered and no \
+        "all tasks are asleep: block_on waits, nothing is queued, no timer is set, no socket is registered and no \
          blocking call runs\n",
     );
     let mut asleep = 0;
@@ -106,7 +107,7 @@ fn report() -> String {
         asleep += 1;
     }
     let leaked = tasks.iter().filter(|info| info.state() == State::Leaked).count();
-    let _ = writeln!(
+    let _ = write!(
         text,
         "  {asleep} tasks, {leaked} of them without a waker; a waker that a thread of the program's own holds could still help"
     );

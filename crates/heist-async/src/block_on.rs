@@ -2,14 +2,12 @@
 
 use crate::task::turn;
 #[cfg(not(heist_loom))]
-use crate::task::{Home, turn::Guard};
-#[cfg(not(heist_loom))]
 use heist_pool::pool::Pool;
 use heist_pool::pool::outside_parker;
 #[cfg(any(heist_loom, heist_shuttle))]
 use heist_pool::pool::wait_outside;
 use heist_pool::signal::Awaited;
-use heist_pool::worker::Local;
+use heist_pool::worker::Worker;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::planted::is_planted;
 use heist_sync::{Parker, StdArc as Arc};
@@ -70,8 +68,8 @@ impl Wake for News {
 /// Runs a future on the calling thread until it is ready.
 ///
 /// Works on every thread. The future is polled here and nowhere else, so it need not be `Send`; tasks that it spawns run in the
-/// pool. On a thread of a pool, inside of a job or a task, it runs nothing but its own future, and while that is not ready it
-/// lends the thread's index to another thread.
+/// pool. On a thread of a pool, inside a job or a task, it runs nothing but its own future, and while that is not ready it
+/// lends the thread's permit to another thread.
 ///
 /// # Blocking
 /// The calling thread sleeps until the future is ready, for ever if nothing wakes it.
@@ -84,11 +82,11 @@ impl Wake for News {
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    match Local::current() {
-        Some(local) => {
+    match Worker::current() {
+        Some(worker) => {
             let news =
-                Arc::new(News { state: AtomicU32::new(0), parker: Arc::clone(local.worker().parker()) });
-            drive(&news, || local.wait(&*news, &()), |cx| future.as_mut().poll(cx))
+                Arc::new(News { state: AtomicU32::new(0), parker: Arc::clone(worker.shared().parker()) });
+            drive(&news, || worker.wait(&*news, &()), |cx| future.as_mut().poll(cx))
         }
         None => {
             let news = Arc::new(News { state: AtomicU32::new(0), parker: outside_parker() });
@@ -122,9 +120,9 @@ fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context
         if !is_planted("task_block_on_forgets_a_wake") {
             news.clear();
         }
-        let turn = turn::of_future(None);
+        let guard = turn::of_future(None);
         let polled = poll(&mut cx);
-        drop(turn);
+        drop(guard);
         if is_planted("task_block_on_forgets_a_wake") {
             news.clear();
         }
@@ -146,19 +144,5 @@ fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context
 /// ```
 #[cfg(not(heist_loom))]
 pub fn block_on_in<F: Future>(pool: &Arc<Pool>, future: F) -> F::Output {
-    struct In {
-        home: Home,
-        turn: Option<Guard>,
-    }
-    impl Drop for In {
-        fn drop(&mut self) {
-            self.turn = None;
-            // SAFETY: our own count, and the thread's turn has just forgotten it.
-            unsafe { self.home.release() };
-        }
-    }
-    let home = Home::of(pool);
-    // Also on the way out of a panic, the turn ends before the pool's count is given back.
-    let _in_pool = In { home, turn: Some(turn::of_future(Some(home))) };
-    block_on(future)
+    turn::inside(pool, || block_on(future))
 }

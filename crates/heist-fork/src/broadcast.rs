@@ -5,7 +5,7 @@ use heist_pool::global;
 use heist_pool::job::{JobRef, Payload, discard, halt_unwinding};
 use heist_pool::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::signal::Signal;
-use heist_pool::worker::Local;
+use heist_pool::worker::Worker;
 use heist_sync::Arc;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::cell::UnsafeCell;
@@ -13,10 +13,16 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// Where a broadcast closure runs.
+///
+/// ```
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+/// let seen = pool.broadcast(|c: heist::BroadcastContext<'_>| (c.index(), c.num_threads()));
+/// assert_eq!(seen, [(0, 2), (1, 2)]);
+/// ```
 pub struct BroadcastContext<'a> {
     index: usize,
     num_threads: usize,
-    /// Only inside of the call, on its thread.
+    /// Only inside the call, on its thread.
     life: PhantomData<&'a mut dyn Fn()>,
 }
 
@@ -28,8 +34,8 @@ impl<'a> BroadcastContext<'a> {
     /// The index of the thread it runs on.
     ///
     /// ```
-    /// let seen = heist_fork::broadcast(|c| c.index());
-    /// assert!(seen.into_iter().eq(0..heist_fork::current_num_threads()));
+    /// let seen = heist::broadcast(|c| c.index());
+    /// assert!(seen.into_iter().eq(0..heist::current_num_threads()));
     /// ```
     #[inline]
     pub fn index(&self) -> usize {
@@ -39,8 +45,8 @@ impl<'a> BroadcastContext<'a> {
     /// How many times the closure runs in all.
     ///
     /// ```
-    /// let n = heist_fork::current_num_threads();
-    /// assert!(heist_fork::broadcast(|c| c.num_threads()).into_iter().all(|m| m == n));
+    /// let n = heist::current_num_threads();
+    /// assert!(heist::broadcast(|c| c.num_threads()).into_iter().all(|m| m == n));
     /// ```
     #[inline]
     pub fn num_threads(&self) -> usize {
@@ -62,8 +68,8 @@ impl fmt::Debug for BroadcastContext<'_> {
 /// A busy thread runs it when its present job is over; a thread that waits lets another run it.
 ///
 /// ```
-/// let squares = heist_fork::broadcast(|c| c.index() * c.index());
-/// assert_eq!(squares.len(), heist_fork::current_num_threads());
+/// let squares = heist::broadcast(|c| c.index() * c.index());
+/// assert_eq!(squares.len(), heist::current_num_threads());
 /// ```
 ///
 /// # Panics
@@ -83,8 +89,8 @@ where
 ///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
-/// heist_fork::spawn_broadcast(move |c| send.send(c.index()).unwrap());
-/// assert_eq!(receive.into_iter().count(), heist_fork::current_num_threads());
+/// heist::spawn_broadcast(move |c| send.send(c.index()).unwrap());
+/// assert_eq!(receive.into_iter().count(), heist::current_num_threads());
 /// ```
 ///
 /// # Panics
@@ -96,7 +102,8 @@ where
     spawn_broadcast_in(&global::current(), op);
 }
 
-pub(crate) fn spawn_broadcast_in<OP>(pool: &Arc<Pool>, op: OP)
+/// [`spawn_broadcast`] in a given pool.
+pub fn spawn_broadcast_in<OP>(pool: &Arc<Pool>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
@@ -142,20 +149,21 @@ impl<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send> Call<'_, OP, R> {
     }
 }
 
-pub(crate) fn broadcast_in<OP, R>(pool: &Arc<Pool>, op: OP) -> Vec<R>
+/// [`broadcast`] in a given pool.
+pub fn broadcast_in<OP, R>(pool: &Arc<Pool>, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    let here = Local::current();
-    let parker = here.map_or_else(outside_parker, |local| Arc::clone(local.worker().parker()));
+    let here = Worker::current();
+    let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
     let n = pool.parallelism();
     let over = Signal::new(Arc::clone(&parker));
     let shared = Shared { op, calls: n, pending: AtomicUsize::new(n), over };
     let calls: Vec<_> =
         (0..n).map(|index| Call { shared: &shared, index, result: UnsafeCell::new(None) }).collect();
     // The own call runs right here, without a hop.
-    let own = here.filter(|local| Arc::ptr_eq(local.pool(), pool)).and_then(Local::index);
+    let own = here.filter(|worker| Arc::ptr_eq(worker.pool(), pool)).and_then(Worker::observe_held);
     for call in calls.iter().filter(|call| Some(call.index) != own) {
         let data = std::ptr::from_ref(call).cast();
         // SAFETY: `calls` and `shared` stay until the signal is set, which is waited for below; `R` and `OP` may cross.
@@ -166,7 +174,7 @@ where
         unsafe { Call::<OP, R>::run(std::ptr::from_ref(&calls[own]).cast()) };
     }
     match here {
-        Some(local) => local.wait(&shared.over, &()),
+        Some(worker) => worker.wait(&shared.over, &()),
         None => wait_outside(&shared.over, &parker),
     }
     let mut results = Vec::with_capacity(n);
@@ -183,7 +191,10 @@ where
     match panic {
         None => results,
         Some(payload) => {
-            drop(results);
+            // A panic in there would take the place of the one that is to arrive.
+            if let Err(second) = halt_unwinding(|| drop(results)) {
+                discard(second);
+            }
             std::panic::resume_unwind(payload)
         }
     }

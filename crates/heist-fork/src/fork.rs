@@ -1,20 +1,21 @@
 //! The explicit form of fork-join: a [`Fork`] is passed from call to call, so that no call has to look for its worker.
 
 use crate::join::{Half, fork_at};
-use heist_pool::forks::{Hot, Slot, hot};
+use heist_pool::forks::{Hot, hot};
 use heist_pool::global;
 use heist_pool::pool::Pool;
-use heist_pool::worker::Local;
+use heist_pool::threads::guest;
+use heist_pool::worker::Worker;
 use heist_sync::Arc;
 use std::marker::PhantomData;
 
-/// The right to fork on the calling thread: its worker and the top of its stack, two words that stay in registers.
+/// The right to fork on the calling thread: the address of what a fork touches, one word that stays in a register.
 ///
 /// It is made by [`fork`] and handed by value to the closures of [`Fork::join`]. It is neither `Send` nor `Sync` nor `Copy`;
 /// the closures are `Send`, because either half may run on another thread, where it gets a `Fork` of that thread.
 ///
 /// ```
-/// use heist_fork::{Fork, fork};
+/// use heist::{Fork, fork};
 ///
 /// fn fib(f: Fork<'_>, n: u32) -> u64 {
 ///     if n < 2 {
@@ -28,21 +29,20 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub struct Fork<'a> {
     hot: &'static Hot,
-    top: *mut Slot,
     /// Not longer than the closure that got it, and not on another thread.
     life: PhantomData<(&'a mut (), *mut ())>,
 }
 
 impl Fork<'_> {
     #[inline(always)]
-    fn new(hot: &'static Hot, top: *mut Slot) -> Self {
-        Self { hot, top, life: PhantomData }
+    fn new(hot: &'static Hot) -> Self {
+        Self { hot, life: PhantomData }
     }
 
     /// Runs both closures, possibly in parallel, like [`join`](crate::join).
     ///
     /// ```
-    /// let (a, b) = heist_fork::fork(|f| f.join(|_| 1, |_| 2));
+    /// let (a, b) = heist::fork(|f| f.join(|_| 1, |_| 2));
     /// assert_eq!(a + b, 3);
     /// ```
     ///
@@ -59,9 +59,9 @@ impl Fork<'_> {
         RA: Send,
         RB: Send,
     {
-        // The top is where it was when this `Fork` was made: whatever could have moved it runs in a `Send` closure, which
-        // cannot hold `&self`, and has put it back.
-        fork_at(self.hot, self.top, Carried(a), Carried(b))
+        // Nothing here depends on how deep the thread has forked since this `Fork` was made: a closure may use the `Fork` of
+        // a caller further out, if it proves by other means (a wrapper that checks the thread) that it is still there.
+        fork_at(self.hot, Carried(a), Carried(b))
     }
 }
 
@@ -70,22 +70,21 @@ struct Carried<F>(F);
 
 impl<R, F: FnOnce(Fork<'_>) -> R + Send> Half<R> for Carried<F> {
     #[inline(always)]
-    fn run_here(self, hot: &'static Hot, top: *mut Slot) -> R {
-        (self.0)(Fork::new(hot, top))
+    fn run_here(self, hot: &'static Hot) -> R {
+        (self.0)(Fork::new(hot))
     }
     fn run_stolen(self) -> R {
-        let hot = hot();
-        (self.0)(Fork::new(hot, hot.top()))
+        (self.0)(Fork::new(hot()))
     }
 }
 
 /// Runs `f` with the right to fork, in the current pool or else the global one.
 ///
-/// From a thread outside of any pool it runs on the calling thread itself, if a worker sleeps whose index can be borrowed: no
-/// hop, so small work stays small. Otherwise it queues for a worker like [`ThreadPool::install`](crate::ThreadPool::install).
+/// From a thread outside any pool it runs on the calling thread itself, if a worker sleeps whose permit can be borrowed: no
+/// hop, so small work stays small. Otherwise it queues for a worker like `ThreadPool::install`.
 ///
 /// ```
-/// let (a, b) = heist_fork::fork(|f| f.join(|_| "left", |_| "right"));
+/// let (a, b) = heist::fork(|f| f.join(|_| "left", |_| "right"));
 /// assert_eq!((a, b), ("left", "right"));
 /// ```
 ///
@@ -99,26 +98,24 @@ where
     F: FnOnce(Fork<'_>) -> R + Send,
     R: Send,
 {
-    match Local::current() {
-        Some(local) if local.runs_jobs() => run(f),
-        Some(local) => local.pool().install(|| run(f)),
+    match Worker::current() {
+        Some(_) => run(f),
         None => fork_outside(global::pool(), f),
     }
 }
 
 fn run<R>(f: impl FnOnce(Fork<'_>) -> R) -> R {
-    let hot = hot();
-    f(Fork::new(hot, hot.top()))
+    f(Fork::new(hot()))
 }
 
-/// `fork` in a given pool.
-pub(crate) fn fork_in<F, R>(pool: &Arc<Pool>, f: F) -> R
+/// [`fork`] in a given pool.
+pub fn fork_in<F, R>(pool: &Arc<Pool>, f: F) -> R
 where
     F: FnOnce(Fork<'_>) -> R + Send,
     R: Send,
 {
-    match Local::current() {
-        Some(local) if Arc::ptr_eq(local.pool(), pool) && local.runs_jobs() => run(f),
+    match Worker::current() {
+        Some(worker) if Arc::ptr_eq(worker.pool(), pool) => run(f),
         Some(_) => pool.install(|| run(f)),
         None => fork_outside(pool, f),
     }
@@ -129,7 +126,7 @@ where
     F: FnOnce(Fork<'_>) -> R + Send,
     R: Send,
 {
-    match pool.visit(|| run(f)) {
+    match guest::visit(pool, || run(f)) {
         Ok(Ok(result)) => result,
         Ok(Err(payload)) => std::panic::resume_unwind(payload),
         Err(f) => pool.install(f),

@@ -3,7 +3,7 @@
 use heist_pool::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
 use heist_pool::global;
 use heist_pool::job::{Payload, discard, halt_unwinding};
-use heist_pool::worker::Local;
+use heist_pool::worker::Worker;
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -11,7 +11,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 /// What a half of [`join_context`] learns about where it runs.
 ///
 /// ```
-/// let (a, b) = heist_fork::join_context(|c| c.migrated(), |_| 2);
+/// let (a, b) = heist::join_context(|c| c.migrated(), |_| 2);
 /// assert_eq!(b, 2);
 /// // The first half always stays on the thread that called join, if that is a thread of the pool.
 /// let _ = a;
@@ -29,6 +29,12 @@ impl FnContext {
 
     /// Whether the half was stolen: it runs on another thread, or ([`yield_local`](crate::yield_local)) was taken from the
     /// stack by its own.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    /// let (_, migrated) = pool.install(|| heist::join_context(|_| (), |c| c.migrated()));
+    /// assert!(!migrated, "there is nobody else");
+    /// ```
     pub fn migrated(&self) -> bool {
         self.migrated
     }
@@ -36,7 +42,7 @@ impl FnContext {
 
 /// Runs both closures, possibly in parallel, and returns both results.
 ///
-/// The first runs at once; the second is meanwhile offered to whoever is idle, and run here if nobody took it. From a thread
+/// The first runs at once; the second is meanwhile offered to idle threads, and run here if none took it. From a thread
 /// outside of any pool, both run in the global pool.
 ///
 /// ```
@@ -45,7 +51,7 @@ impl FnContext {
 ///         return v.iter().sum();
 ///     }
 ///     let (left, right) = v.split_at(v.len() / 2);
-///     let (a, b) = heist_fork::join(|| sum(left), || sum(right));
+///     let (a, b) = heist::join(|| sum(left), || sum(right));
 ///     a + b
 /// }
 /// let v: Vec<u64> = (0..10_000).collect();
@@ -57,10 +63,13 @@ impl FnContext {
 ///
 /// # Blocking
 /// If another thread has the second closure when the first is done, this waits. A wait runs nothing but what that closure
-/// has forked; if there is nothing to do it gives its place in the pool to another thread and sleeps.
+/// has forked; if there is nothing to do it lends its permit to another thread and sleeps. When the wait is over the job goes on at once,
+/// unless it has asked for its index: then it waits for the end of a job that has borrowed that index and asked for it, too.
 ///
 /// # Deadlocks
-/// Holding a lock across a join is safe: waiting never runs an unrelated job on this stack.
+/// Holding a lock across a join is safe: waiting never runs an unrelated job on this stack. Exceptions are pools that can have no spare
+/// threads (`ThreadPoolBuilder::spawn_handler`, `max_threads`), and jobs that ask for their index
+/// ([`current_thread_index`](crate::current_thread_index)).
 #[inline]
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -75,7 +84,7 @@ where
 /// As [`join`], with closures that learn whether they were stolen.
 ///
 /// ```
-/// let (a, b) = heist_fork::join_context(|_| 1, |c| if c.migrated() { 20 } else { 2 });
+/// let (a, b) = heist::join_context(|_| 1, |c| if c.migrated() { 20 } else { 2 });
 /// assert!(a == 1 && (b == 2 || b == 20));
 /// ```
 #[inline]
@@ -93,8 +102,8 @@ where
 
 /// One half of a fork, in either of its forms.
 pub(crate) trait Half<R>: Send {
-    /// On the thread that forked it, whose stack then ends at `top`.
-    fn run_here(self, hot: &'static Hot, top: *mut Slot) -> R;
+    /// On the thread that forked it, whose block is `hot`.
+    fn run_here(self, hot: &'static Hot) -> R;
     /// On another thread.
     fn run_stolen(self) -> R;
 }
@@ -104,7 +113,7 @@ pub(crate) struct Plain<F>(pub(crate) F);
 
 impl<R, F: FnOnce(bool) -> R + Send> Half<R> for Plain<F> {
     #[inline(always)]
-    fn run_here(self, _: &'static Hot, _: *mut Slot) -> R {
+    fn run_here(self, _: &'static Hot) -> R {
         (self.0)(false)
     }
     fn run_stolen(self) -> R {
@@ -184,26 +193,19 @@ impl Place for &'static Hot {
     }
 }
 
-/// If the first half unwinds, the second is still run or waited for: its frame is about to go.
-struct Unwinding<'a, P: Place, B: Half<RB>, RB: Send> {
-    place: P,
-    slot: *mut Slot,
-    frame: &'a Frame<B, RB>,
-}
-
-impl<P: Place, B: Half<RB>, RB: Send> Drop for Unwinding<'_, P, B, RB> {
-    // Inlined into the landing pad, so that its words need not be in memory before anything unwinds.
-    #[inline(always)]
-    fn drop(&mut self) {
-        finish_second(self.place, self.slot, self.frame);
-    }
-}
-
+/// The first half has panicked: the second is still run or waited for, then the panic goes on. The panic has been caught
+/// before, so that to the second half's code the thread does not panic.
 #[cold]
 #[inline(never)]
-fn finish_second<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, frame: &Frame<B, RB>) {
+fn finish_second<P: Place, B: Half<RB>, RB: Send>(
+    place: P,
+    slot: *mut Slot,
+    frame: &Frame<B, RB>,
+    first: Payload,
+) -> ! {
     let hot = place.hot();
-    let second = if hot.pop_is_slow(slot) && !pop_slow(hot, slot) {
+    // SAFETY: pushed by the caller, and whatever the first half has forked has been popped.
+    let second = if unsafe { hot.pop_is_slow(slot) } && !pop_slow(hot, slot) {
         // SAFETY: stolen, and waited for.
         match unsafe { frame.take_result() } {
             Ok(result) => halt_unwinding(|| drop(result)).err(),
@@ -212,26 +214,28 @@ fn finish_second<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, fra
     } else {
         // SAFETY: popped.
         let half = unsafe { frame.take() };
-        halt_unwinding(|| drop(half.run_here(hot, slot))).err()
+        halt_unwinding(|| drop(half.run_here(hot))).err()
     };
     if let Some(payload) = second {
         discard(payload);
     }
+    std::panic::resume_unwind(first)
 }
 
-/// [`fork_body`] for callers that carry the block and the top of the stack.
+/// [`fork_body`] for callers that carry the thread's block.
 ///
 /// Out of line on purpose: inlined into its caller, the landing pad would make the caller save its registers before it even
 /// tests for a leaf; this way the compiler inlines the caller's leaf test into here.
 #[inline(never)]
-pub(crate) fn fork_at<A, B, RA, RB>(hot: &'static Hot, slot: *mut Slot, a: A, b: B) -> (RA, RB)
+pub(crate) fn fork_at<A, B, RA, RB>(hot: &'static Hot, a: A, b: B) -> (RA, RB)
 where
     A: Half<RA>,
     B: Half<RB>,
     RA: Send,
     RB: Send,
 {
-    fork_body(hot, slot, a, b)
+    debug_assert!(std::ptr::eq(hot, heist_pool::forks::hot()), "a thread's block is used on another thread");
+    fork_body(hot, a, b)
 }
 
 /// [`fork_body`] for callers that do not know where they are. The look-up is in here because, inlined into a caller's own
@@ -244,15 +248,16 @@ where
     RA: Send,
     RB: Send,
 {
-    fork_body(Here, Here.hot().top(), a, b)
+    fork_body(Here, a, b)
 }
 
 /// The heart of fork-join. The slow paths are calls in tail position, so that nothing but the place, `slot` and the first
 /// result has to be kept across a call.
 ///
-/// `slot` is the top of the thread's stack. Every fork restores it before it returns, on all paths.
+/// The top of the stack is read anew at each fork, not passed from fork to fork in a register: that saves nothing (the load
+/// is off the critical path), and a caller could bring an old one. Every fork restores it before it returns, on all paths.
 #[inline(always)]
-fn fork_body<P, A, B, RA, RB>(place: P, slot: *mut Slot, a: A, b: B) -> (RA, RB)
+fn fork_body<P, A, B, RA, RB>(place: P, a: A, b: B) -> (RA, RB)
 where
     P: Place,
     A: Half<RA>,
@@ -264,7 +269,7 @@ where
     let copy = unsafe { Copied::of(&b) };
     let frame = Frame::<B, RB>::new(b);
     // SAFETY: the frame stays until the slot is popped, or stolen and done, on every path.
-    unsafe { place.hot().push_at(slot, Frame::<B, RB>::CALL, frame.as_ptr()) };
+    let slot = unsafe { place.hot().push(Frame::<B, RB>::CALL, frame.as_ptr()) };
     if place.hot().is_slow_push(slot) {
         return fork_slow(a, place, slot, &frame);
     }
@@ -323,15 +328,17 @@ where
     RA: Send,
     RB: Send,
 {
-    let unwinding = Unwinding { place, slot, frame };
-    let ra = a.run_here(place.hot(), slot.wrapping_add(1));
-    std::mem::forget(unwinding);
-    if place.hot().pop_is_slow(slot) {
+    let ra = match halt_unwinding(|| a.run_here(place.hot())) {
+        Ok(ra) => ra,
+        Err(payload) => finish_second(place, slot, frame, payload),
+    };
+    // SAFETY: pushed by the caller, and whatever the first half has forked has been popped.
+    if unsafe { place.hot().pop_is_slow(slot) } {
         return (ra, second_slow(place, slot, frame));
     }
     // SAFETY: popped.
     let b = unsafe { copy.take(frame) };
-    (ra, b.run_here(place.hot(), slot))
+    (ra, b.run_here(place.hot()))
 }
 
 /// Goes on where the push met its bound. The first half comes first, as in the callers' own arguments: it stays in its register.
@@ -350,7 +357,7 @@ where
     if !push_slow(place.hot(), slot) {
         // SAFETY: not pushed.
         let b = unsafe { frame.take() };
-        return join_unpushed(place.hot(), slot, a, b);
+        return join_unpushed(place.hot(), a, b);
     }
     run_both(place, slot, a, frame, copy)
 }
@@ -363,7 +370,7 @@ fn second_slow<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, frame
     if pop_slow(hot, slot) {
         // SAFETY: popped.
         let b = unsafe { frame.take() };
-        return b.run_here(hot, slot);
+        return b.run_here(hot);
     }
     // SAFETY: stolen, and waited for.
     match unsafe { frame.take_result() } {
@@ -376,11 +383,13 @@ fn second_slow<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, frame
 #[cold]
 #[inline(never)]
 fn push_slow(hot: &'static Hot, slot: *mut Slot) -> bool {
-    let Some(local) = Local::of(hot) else {
-        hot.undo_outside(slot);
+    let Some(worker) = Worker::of(hot) else {
+        // SAFETY: the caller has just pushed it.
+        unsafe { hot.undo_outside(slot) };
         return false;
     };
-    match local.push_slow(slot) {
+    // SAFETY: the caller has just pushed it, and found its bound.
+    match unsafe { worker.push_slow(slot) } {
         Pushed::Kept | Pushed::Shared => true,
         Pushed::Full => false,
     }
@@ -390,11 +399,13 @@ fn push_slow(hot: &'static Hot, slot: *mut Slot) -> bool {
 #[cold]
 #[inline(never)]
 fn pop_slow(hot: &'static Hot, slot: *mut Slot) -> bool {
-    let local = Local::of(hot).expect("a pushed slot has a stack");
-    match local.pop_slow(slot) {
+    let worker = Worker::of(hot).expect("a pushed slot has a stack");
+    // SAFETY: the caller has just popped it, and found its bound.
+    match unsafe { worker.pop_slow(slot) } {
         Popped::Mine | Popped::MineAndShared => true,
         Popped::Stolen => {
-            local.wait_stolen(slot);
+            // SAFETY: as it says.
+            unsafe { worker.wait_stolen(slot) };
             false
         }
     }
@@ -402,22 +413,19 @@ fn pop_slow(hot: &'static Hot, slot: *mut Slot) -> bool {
 
 /// Outside of any pool, or with a full stack.
 #[cold]
-fn join_unpushed<A, B, RA, RB>(here: &'static Hot, top: *mut Slot, a: A, b: B) -> (RA, RB)
+fn join_unpushed<A, B, RA, RB>(here: &'static Hot, a: A, b: B) -> (RA, RB)
 where
     A: Half<RA>,
     B: Half<RB>,
     RA: Send,
     RB: Send,
 {
-    match Local::of(here) {
-        None => return global::pool().install(move || fork_here(a, b)),
-        // It has no index: a thread that has one takes both.
-        Some(local) if !local.runs_jobs() => return local.pool().install(move || fork_here(a, b)),
-        Some(_) => {}
+    if Worker::of(here).is_none() {
+        return global::pool().install(move || fork_here(a, b));
     }
     // One after the other, with the same rules for panics.
-    let ra = halt_unwinding(|| a.run_here(here, top));
-    let rb = halt_unwinding(|| b.run_here(here, top));
+    let ra = halt_unwinding(|| a.run_here(here));
+    let rb = halt_unwinding(|| b.run_here(here));
     match (ra, rb) {
         (Ok(ra), Ok(rb)) => (ra, rb),
         (Err(payload), second) => {

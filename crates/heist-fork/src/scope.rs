@@ -1,24 +1,45 @@
 //! Scopes: any number of jobs that may borrow, all over when the scope returns.
 
 use crate::broadcast::BroadcastContext;
-use heist_async::task::AbortHandle;
 use heist_deque::Injector;
 use heist_pool::global;
 use heist_pool::job::{HeapJob, JobRef, Payload, discard, halt_unwinding};
 use heist_pool::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::signal::Signal;
-use heist_pool::worker::{Local, Spawned};
+use heist_pool::worker::{Spawned, Worker};
 use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use heist_sync::{Arc, Mutex, Parker, lock};
+use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 
 /// Spawns jobs that may borrow from outside of the scope; see [`scope`].
+///
+/// ```
+/// fn count<'s>(s: &heist::Scope<'s>, n: &'s std::sync::atomic::AtomicUsize) {
+///     s.spawn(|_| drop(n.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
+/// }
+/// let n = Default::default();
+/// heist::scope(|s| (0..5).for_each(|_| count(s, &n)));
+/// assert_eq!(n.into_inner(), 5);
+/// ```
 pub struct Scope<'scope> {
     base: Base<'scope>,
 }
 
 /// As [`Scope`], running what was spawned first first; see [`scope_fifo`].
+///
+/// ```
+/// let order = std::sync::Mutex::new(Vec::new());
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+/// pool.scope_fifo(|s| {
+///     for i in 0..3 {
+///         let order = &order;
+///         s.spawn_fifo(move |_| order.lock().unwrap().push(i));
+///     }
+/// });
+/// assert_eq!(order.into_inner().unwrap(), [0, 1, 2]);
+/// ```
 pub struct ScopeFifo<'scope> {
     base: Base<'scope>,
     jobs: Injector<JobRef>,
@@ -26,17 +47,41 @@ pub struct ScopeFifo<'scope> {
 
 /// What both kinds share. It lies on the stack of the thread that opened the scope; jobs refer to it by address, and each
 /// one's last access is to count itself out.
-struct Base<'scope> {
+pub struct Base<'scope> {
     pool: Arc<Pool>,
     /// Jobs that are not over, and one for the body.
     pending: AtomicUsize,
     /// The first panic, boxed once more to be a thin pointer.
     panic: AtomicPtr<Payload>,
     over: Signal,
-    /// To cancel the tasks if the body panics.
-    tasks: Mutex<Vec<AbortHandle>>,
+    /// What else it waits for.
+    attached: Mutex<Option<Box<dyn Attached>>>,
     #[allow(clippy::type_complexity)]
     invariant: PhantomData<Box<dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope>>,
+}
+
+/// A scope of either kind.
+pub trait AnyScope<'scope> {
+    /// What both kinds share.
+    fn base(&self) -> &Base<'scope>;
+}
+
+impl<'scope> AnyScope<'scope> for Scope<'scope> {
+    fn base(&self) -> &Base<'scope> {
+        &self.base
+    }
+}
+
+impl<'scope> AnyScope<'scope> for ScopeFifo<'scope> {
+    fn base(&self) -> &Base<'scope> {
+        &self.base
+    }
+}
+
+/// What a scope waits for besides its jobs, and cancels if something in it panics.
+pub trait Attached: Any + Send {
+    /// Tells all of it to end soon.
+    fn cancel(self: Box<Self>);
 }
 
 /// An address that a job may carry to another thread.
@@ -75,7 +120,7 @@ impl<'scope> Base<'scope> {
             pending: AtomicUsize::new(1),
             panic: AtomicPtr::new(std::ptr::null_mut()),
             over: Signal::new(parker),
-            tasks: Mutex::new(Vec::new()),
+            attached: Mutex::new(None),
             invariant: PhantomData,
         }
     }
@@ -85,7 +130,7 @@ impl<'scope> Base<'scope> {
     }
 
     fn count_in(&self, jobs: usize) {
-        // ORDERING: relaxed; whoever spawns is itself counted, so the count is above 0 before and after.
+        // ORDERING: relaxed; the one that spawns is itself counted, so the count is above 0 before and after.
         self.pending.fetch_add(jobs, Ordering::Relaxed);
     }
 
@@ -98,7 +143,7 @@ impl<'scope> Base<'scope> {
             // SAFETY: valid until counted out.
             let scope = unsafe { &*this };
             scope.keep_panic(payload);
-            scope.abort_tasks();
+            scope.cancel_attached();
         }
         // SAFETY: as above.
         let pending = unsafe { &(*this).pending };
@@ -111,7 +156,7 @@ impl<'scope> Base<'scope> {
 
     fn keep_panic(&self, payload: Payload) {
         let boxed = Box::into_raw(Box::new(payload));
-        // ORDERING: release the payload to whoever takes it after the wait; the count's ordering would do as well.
+        // ORDERING: release the payload to the one that takes it after the wait; the count's ordering would do as well.
         let first =
             self.panic.compare_exchange(std::ptr::null_mut(), boxed, Ordering::Release, Ordering::Relaxed);
         if first.is_err() {
@@ -121,24 +166,27 @@ impl<'scope> Base<'scope> {
     }
 
     /// The body is over: waits for the jobs, and lets a panic go on.
-    fn finish<R>(&self, here: Option<&Local>, since: u64, parker: &Parker, body: impl FnOnce() -> R) -> R {
+    fn finish<R>(&self, here: Option<&Worker>, since: u64, parker: &Parker, body: impl FnOnce() -> R) -> R {
         let mut result = None;
         // SAFETY: `self` is valid and counts the body.
         unsafe { Self::run(self, || result = Some(body())) };
         match here {
-            Some(local) => {
-                let own = Arc::ptr_eq(local.pool(), &self.pool);
+            Some(worker) => {
+                let own = Arc::ptr_eq(worker.pool(), &self.pool);
                 if own {
-                    local.wait(&self.over, &Spawned { owner: self.tag(), since });
+                    worker.wait(&self.over, &Spawned { owner: self.tag(), since });
                 } else {
-                    local.wait(&self.over, &());
+                    worker.wait(&self.over, &());
                 }
             }
             None => wait_outside(&self.over, parker),
         }
         let panic = self.panic.swap(std::ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
-            drop(result);
+            // A panic in there would take the place of the one that is to arrive.
+            if let Err(second) = halt_unwinding(|| drop(result)) {
+                discard(second);
+            }
             // SAFETY: put there by `keep_panic`, taken once.
             std::panic::resume_unwind(*unsafe { Box::from_raw(panic) });
         }
@@ -152,9 +200,9 @@ impl<'scope> Base<'scope> {
         base: impl Fn(&S) -> &Self,
         body: impl FnOnce(&S) -> R,
     ) -> R {
-        let here = Local::current();
-        let parker = here.map_or_else(outside_parker, |local| Arc::clone(local.worker().parker()));
-        let since = here.map_or(0, Local::spawned_position);
+        let here = Worker::current();
+        let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
+        let since = here.map_or(0, Worker::spawned_position);
         let scope = make(Self::new(Arc::clone(pool), Arc::clone(&parker)));
         base(&scope).finish(here, since, &parker, || body(&scope))
     }
@@ -163,39 +211,44 @@ impl<'scope> Base<'scope> {
         push_in(&self.pool, job);
     }
 
-    fn abort_tasks(&self) {
-        let tasks = std::mem::take(&mut *lock(&self.tasks));
-        for task in tasks {
-            task.abort();
+    fn cancel_attached(&self) {
+        let attached = lock(&self.attached).take();
+        if let Some(attached) = attached {
+            attached.cancel();
         }
     }
 
-    #[track_caller]
-    fn spawn_task(&self, future: impl Future<Output = ()> + Send + 'scope) {
-        unsafe fn done(base: *const (), panic: Option<Payload>) {
-            // SAFETY: the task is counted until here, so the scope is there.
-            unsafe {
-                Base::run(base.cast::<Base<'static>>(), || {
-                    if let Some(payload) = panic {
-                        std::panic::resume_unwind(payload);
-                    }
-                });
-            }
-        }
+    /// Something that is no job is about to be started in the scope's pool: the scope waits until [`detach`](Self::detach) has been
+    /// called for it, once, with the address that this gives.
+    pub fn attach(&self) -> (&Arc<Pool>, *const ()) {
         self.count_in(1);
-        // SAFETY: the scope does not end before `done` has been called, and what the future borrows outlives the scope.
-        // `done` does not unwind: `run` catches what goes through it.
-        let task = unsafe { heist_async::task::spawn_scoped_raw(&self.pool, future, done, self.tag()) };
-        let mut tasks = lock(&self.tasks);
-        if tasks.len() == tasks.capacity() {
-            tasks.retain(|task| !task.is_finished());
-        }
-        tasks.push(task);
-        drop(tasks);
+        (&self.pool, self.tag())
+    }
+
+    /// Keeps what can cancel something that was attached. `keep` runs under a lock.
+    pub fn keep_attached<A: Attached + Default>(&self, keep: impl FnOnce(&mut A)) {
+        let mut attached = lock(&self.attached);
+        let all: &mut dyn Any = &mut **attached.get_or_insert_with(|| Box::new(A::default()));
+        keep(all.downcast_mut().expect("one kind of thing is attached to scopes"));
+        drop(attached);
         // Somebody has panicked and could not see this one.
         if !self.panic.load(Ordering::Relaxed).is_null() {
-            self.abort_tasks();
+            self.cancel_attached();
         }
+    }
+
+    /// Something that was attached is over; with a payload if it panicked. Does not unwind.
+    ///
+    /// # Safety
+    /// `scope` is the address that `attach` gave. Once for each, after its last access to anything that is borrowed.
+    pub unsafe fn detach(scope: *const (), panic: Option<Payload>) {
+        let end = || {
+            if let Some(payload) = panic {
+                std::panic::resume_unwind(payload);
+            }
+        };
+        // SAFETY: counted until here, so the scope is there.
+        unsafe { Base::run(scope.cast::<Base<'static>>(), end) };
     }
 
     /// A job of this scope for every index.
@@ -221,8 +274,8 @@ impl<'scope> Base<'scope> {
 
 /// Where a job spawned on this thread goes.
 pub(crate) fn push_in(pool: &Arc<Pool>, job: JobRef) {
-    match Local::current() {
-        Some(local) if Arc::ptr_eq(local.pool(), pool) => local.spawn(job),
+    match Worker::current() {
+        Some(worker) if Arc::ptr_eq(worker.pool(), pool) => worker.spawn(job),
         _ => pool.inject(job),
     }
 }
@@ -233,7 +286,7 @@ impl<'scope> Scope<'scope> {
     /// ```
     /// let mut words = vec!["b", "a"];
     /// let mut numbers = vec![2, 1];
-    /// heist_fork::scope(|s| {
+    /// heist::scope(|s| {
     ///     s.spawn(|_| words.sort());
     ///     s.spawn(|_| numbers.sort());
     /// });
@@ -258,33 +311,13 @@ impl<'scope> Scope<'scope> {
         self.base.push(unsafe { HeapJob::boxed(job, self.base.tag()) });
     }
 
-    /// Spawns an async task that may borrow from outside of the scope. The scope waits for it.
-    ///
-    /// ```
-    /// let words = ["steal", "half"];
-    /// let mut letters = 0;
-    /// heist_fork::scope(|s| s.spawn_task(async { letters = words.iter().map(|w| w.len()).sum() }));
-    /// assert_eq!(letters, 9);
-    /// ```
-    ///
-    /// # Panics
-    /// A panic of the task goes on where the scope was opened. If the scope's body, one of its jobs or one of its tasks panics, its
-    /// tasks are aborted, and then waited for.
-    #[track_caller]
-    pub fn spawn_task<F>(&self, future: F)
-    where
-        F: Future<Output = ()> + Send + 'scope,
-    {
-        self.base.spawn_task(future);
-    }
-
     /// Spawns a job for every index of the pool.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
     /// let n = AtomicUsize::new(0);
-    /// heist_fork::scope(|s| s.spawn_broadcast(|_, _| { n.fetch_add(1, Ordering::Relaxed); }));
-    /// assert_eq!(n.into_inner(), heist_fork::current_num_threads());
+    /// heist::scope(|s| s.spawn_broadcast(|_, _| { n.fetch_add(1, Ordering::Relaxed); }));
+    /// assert_eq!(n.into_inner(), heist::current_num_threads());
     /// ```
     ///
     /// # Panics
@@ -306,7 +339,7 @@ impl<'scope> ScopeFifo<'scope> {
     ///
     /// ```
     /// let mut n = 0;
-    /// heist_fork::scope_fifo(|s| s.spawn_fifo(|_| n += 1));
+    /// heist::scope_fifo(|s| s.spawn_fifo(|_| n += 1));
     /// assert_eq!(n, 1);
     /// ```
     ///
@@ -316,7 +349,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        /// Whoever takes the ticket runs the oldest job. The ticket's own job or an older one is there: there are as
+        /// The thread that takes the ticket runs the oldest job. The ticket's own job or an older one is there: there are as
         /// many jobs as tickets.
         unsafe fn ticket(scope: *const ()) {
             // SAFETY: the scope waits for the job behind the ticket.
@@ -339,28 +372,10 @@ impl<'scope> ScopeFifo<'scope> {
         self.base.push(unsafe { JobRef::new(ticket, std::ptr::from_ref(self).cast(), self.base.tag()) });
     }
 
-    /// As [`Scope::spawn_task`].
-    ///
-    /// ```
-    /// let mut n = 0;
-    /// heist_fork::scope_fifo(|s| s.spawn_task(async { n += 1 }));
-    /// assert_eq!(n, 1);
-    /// ```
-    ///
-    /// # Panics
-    /// As there.
-    #[track_caller]
-    pub fn spawn_task<F>(&self, future: F)
-    where
-        F: Future<Output = ()> + Send + 'scope,
-    {
-        self.base.spawn_task(future);
-    }
-
     /// Spawns a job for every index of the pool.
     ///
     /// ```
-    /// heist_fork::scope_fifo(|s| s.spawn_broadcast(|_, c| assert!(c.index() < c.num_threads())));
+    /// heist::scope_fifo(|s| s.spawn_broadcast(|_, c| assert!(c.index() < c.num_threads())));
     /// ```
     ///
     /// # Panics
@@ -381,7 +396,7 @@ impl<'scope> ScopeFifo<'scope> {
 ///
 /// ```
 /// let mut counts = [0; 4];
-/// heist_fork::scope(|s| {
+/// heist::scope(|s| {
 ///     for (i, count) in counts.iter_mut().enumerate() {
 ///         s.spawn(move |_| *count = i * i);
 ///     }
@@ -408,7 +423,7 @@ where
 ///
 /// ```
 /// let mut sum = 0;
-/// heist_fork::scope_fifo(|s| s.spawn_fifo(|_| sum += 1));
+/// heist::scope_fifo(|s| s.spawn_fifo(|_| sum += 1));
 /// assert_eq!(sum, 1);
 /// ```
 ///
@@ -430,7 +445,7 @@ where
 /// ```
 /// let names = std::rc::Rc::new(vec!["x"]);
 /// let mut n = 0;
-/// heist_fork::in_place_scope(|s| {
+/// heist::in_place_scope(|s| {
 ///     assert_eq!(names.len(), 1);
 ///     s.spawn(|_| n += 1);
 /// });
@@ -453,7 +468,7 @@ where
 ///
 /// ```
 /// let mut n = 0;
-/// heist_fork::in_place_scope_fifo(|s| s.spawn_fifo(|_| n += 1));
+/// heist::in_place_scope_fifo(|s| s.spawn_fifo(|_| n += 1));
 /// assert_eq!(n, 1);
 /// ```
 ///
@@ -469,14 +484,13 @@ where
     in_place_scope_fifo_in(&global::current(), op)
 }
 
-pub(crate) fn in_place_scope_in<'scope, R>(pool: &Arc<Pool>, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
+/// [`in_place_scope`] with jobs in a given pool.
+pub fn in_place_scope_in<'scope, R>(pool: &Arc<Pool>, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
     Base::open(pool, |base| Scope { base }, |scope| &scope.base, op)
 }
 
-pub(crate) fn in_place_scope_fifo_in<'scope, R>(
-    pool: &Arc<Pool>,
-    op: impl FnOnce(&ScopeFifo<'scope>) -> R,
-) -> R {
+/// [`in_place_scope_fifo`] with jobs in a given pool.
+pub fn in_place_scope_fifo_in<'scope, R>(pool: &Arc<Pool>, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
     Base::open(pool, |base| ScopeFifo { base, jobs: Injector::new() }, |scope| &scope.base, op)
 }
 

@@ -6,16 +6,17 @@ use std::cell::Cell;
 use std::fmt;
 
 /// One value for each *thread* that uses it, made on first use, all of them reachable when the parallel part is over.
+/// A thread that comes after another has ended may go on with that one's value.
 ///
 /// Unlike scratch space kept by [`current_thread_index`](crate::current_thread_index), a value is never seen by another thread
 /// while a job that uses it waits: waits do not run strangers, and another thread that borrows the index has a value of its own.
 ///
 /// ```
-/// use heist_fork::WorkerLocal;
+/// use heist::WorkerLocal;
 /// use std::cell::Cell;
 ///
 /// let mut counts = WorkerLocal::new(|| Cell::new(0));
-/// heist_fork::scope(|s| {
+/// heist::scope(|s| {
 ///     for _ in 0..100 {
 ///         s.spawn(|_| counts.with(|n| n.set(n.get() + 1)));
 ///     }
@@ -44,7 +45,7 @@ impl<T: Send> WorkerLocal<T> {
     /// A value for each thread, made by `make` on the thread that first needs it.
     ///
     /// ```
-    /// let mut seen = heist_fork::WorkerLocal::new(Vec::<u32>::new);
+    /// let mut seen = heist::WorkerLocal::new(Vec::<u32>::new);
     /// assert_eq!(seen.iter_mut().count(), 0);
     /// ```
     pub fn new(make: impl Fn() -> T + Send + Sync + 'static) -> Self {
@@ -54,15 +55,16 @@ impl<T: Send> WorkerLocal<T> {
     /// Calls `f` with the calling thread's value.
     ///
     /// ```
-    /// let names = heist_fork::WorkerLocal::new(|| String::from("x"));
+    /// let names = heist::WorkerLocal::new(|| String::from("x"));
     /// assert_eq!(names.with(|n| n.len()), 1);
     /// ```
     ///
     /// # Panics
     /// If making the value panics. Nothing is kept then.
     pub fn with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
-        let entry = self.entry(thread_number());
-        // The number is this thread's as long as it lives, so nobody else touches the entry.
+        let number = Number::of_this_thread();
+        let entry = self.entry(number.get());
+        // The number is this thread's as long as `number` lives, so nobody else touches the entry.
         let value = match entry.value.take() {
             Some(value) => value,
             None => Box::new((self.make)()),
@@ -98,7 +100,7 @@ impl<T: Send> WorkerLocal<T> {
     /// All values, when nobody uses them.
     ///
     /// ```
-    /// let mut sums = heist_fork::WorkerLocal::new(|| std::cell::Cell::new(0));
+    /// let mut sums = heist::WorkerLocal::new(|| std::cell::Cell::new(0));
     /// sums.with(|s| s.set(5));
     /// assert_eq!(sums.iter_mut().map(|s| s.get()).collect::<Vec<_>>(), [5]);
     /// ```
@@ -107,7 +109,7 @@ impl<T: Send> WorkerLocal<T> {
             let bucket = bucket.load(Ordering::Acquire);
             let len = if bucket.is_null() { 0 } else { 1 << k };
             (0..len).filter_map(move |at| {
-                // SAFETY: inside of the bucket; `&mut self` makes it ours, and each entry is visited once.
+                // SAFETY: inside the bucket; `&mut self` makes it ours, and each entry is visited once.
                 let entry = unsafe { &mut *bucket.add(at) };
                 entry.value.get_mut().as_deref_mut()
             })
@@ -117,7 +119,7 @@ impl<T: Send> WorkerLocal<T> {
     /// All values, by value.
     ///
     /// ```
-    /// let sums = heist_fork::WorkerLocal::new(|| 3);
+    /// let sums = heist::WorkerLocal::new(|| 3);
     /// sums.with(|_| ());
     /// assert_eq!(sums.into_values(), [3]);
     /// ```
@@ -176,6 +178,13 @@ impl Number {
         let reused = lock(&FREE).pop();
         Self(reused.unwrap_or_else(|| NEXT.fetch_add(1, Ordering::Relaxed)))
     }
+
+    fn of_this_thread() -> Used {
+        thread_local! {
+            static NUMBER: Number = Number::new();
+        }
+        NUMBER.try_with(|number| Used::Kept(number.0)).unwrap_or_else(|_| Used::Once(Number::new()))
+    }
 }
 
 impl Drop for Number {
@@ -184,11 +193,20 @@ impl Drop for Number {
     }
 }
 
-fn thread_number() -> usize {
-    thread_local! {
-        static NUMBER: Number = Number::new();
+/// The number under which a thread uses a value.
+enum Used {
+    /// The thread's own, as long as it lives.
+    Kept(usize),
+    /// The thread is ending and has given its number back: one for this use.
+    Once(Number),
+}
+
+impl Used {
+    fn get(&self) -> usize {
+        match self {
+            Self::Kept(number) | Self::Once(Number(number)) => *number,
+        }
     }
-    NUMBER.with(|number| number.0)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ fn main() {
     let wanted: Option<String> = args.next();
     let is_wanted = |name: &str| wanted.as_ref().is_none_or(|list| list.split(',').any(|item| item == name));
 
-    println!("{} threads, {len} elements, medians of {repetitions}", heist_iter::current_num_threads());
+    println!("{} threads, {len} elements, medians of {repetitions}", heist::current_num_threads());
     println!("{:10} {:>9} {:>12} {:>12} {:>9}", "pattern", "sort", "std ms", "heist ms", "quotient");
     let mut random = fastrand::Rng::with_seed(7);
     let mut keys = |len: usize, below: u64| (0..len).map(|_| random.u64(..below)).collect::<Vec<u64>>();

@@ -32,10 +32,3 @@ pub mod slice;
 pub mod str;
 pub mod string;
 pub mod vec;
-
-pub use pool::{
-    BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
-    ThreadPoolBuilder, Yield, broadcast, current_num_threads, current_thread_index, in_place_scope,
-    in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast,
-    spawn_fifo, yield_local, yield_now,
-};

@@ -1,18 +1,14 @@
 //! The one door to the pool: nothing else in this crate names whoever runs the work.
 
-pub use heist_fork::{
-    BroadcastContext, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
-    ThreadPoolBuilder, Yield, broadcast, current_num_threads, current_thread_index, in_place_scope,
-    in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast,
-    spawn_fifo, yield_local, yield_now,
-};
+pub(crate) use heist_fork::raw::thread_number;
+pub(crate) use heist_fork::{current_num_threads, join, join_context};
 
 /// Whether another worker would take work from this thread now. Costs a few nanoseconds; `false` outside of a pool.
 ///
 /// If there is something to take already, this lets whoever has asked take it.
 #[inline]
-pub(crate) fn is_hungry() -> bool {
-    heist_fork::raw::is_hungry()
+pub(crate) fn wants_work() -> bool {
+    heist_fork::raw::wants_work()
 }
 
 /// Whether the calling thread is a pool's. It may be without an index for a while.

@@ -2,14 +2,12 @@
 
 use crate::tuning::{IDLE_SPIN_NS, STEAL_ROUNDS, TASK_STEAL_ROUNDS};
 
-/// The three rungs of idleness. A worker steps down in this order, never skips one, and climbs back to work from any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The rungs of idleness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ladder {
-    /// Counts as a searcher: makers of work rely on it and wake nobody.
+    /// It counts as a searcher: makers of work rely on it and wake nobody.
     Searching,
-    /// No longer counts as a searcher, so new work may wake others, but still looks between yields.
-    Sleepy,
-    /// Asleep until woken. Before that the mechanism announces it, fences, and looks at everything once more.
+    /// It sleeps until it is woken. Before that the mechanism announces it, fences, and looks at everything once more.
     Parked,
 }
 
@@ -46,27 +44,19 @@ impl Default for Limits {
 
 /// The rung for a worker that has made `rounds` fruitless rounds in `spun_ns`.
 ///
-/// Rounds first: however slow they were, all of them are made, because a searcher that leaves early breaks the trust of
-/// those who woke nobody. The round after them is always sleepy, even if the time is long up, so that every worker looks
-/// at least once after it stopped suppressing wakes.
+/// Both limits count: however slow they were, all rounds are made, because a searcher that leaves early breaks the trust of
+/// those who woke nobody; and while a wake would cost more than looking on, it looks on.
 ///
 /// ```
 /// use heist_policy::{Ladder, Limits, step};
 /// let limits = Limits { rounds: 4, spin_ns: 20_000 };
-/// assert_eq!(step(3, 1_000_000, limits), Ladder::Searching);
-/// assert_eq!(step(4, 1_000_000, limits), Ladder::Sleepy);
-/// assert_eq!(step(5, 10_000, limits), Ladder::Sleepy);
+/// assert_eq!(step(4, 1_000_000, limits), Ladder::Searching);
+/// assert_eq!(step(5, 10_000, limits), Ladder::Searching);
 /// assert_eq!(step(5, 20_000, limits), Ladder::Parked);
 /// ```
 #[must_use]
 pub const fn step(rounds: u32, spun_ns: u64, limits: Limits) -> Ladder {
-    if rounds < limits.rounds {
-        Ladder::Searching
-    } else if rounds == limits.rounds || spun_ns < limits.spin_ns {
-        Ladder::Sleepy
-    } else {
-        Ladder::Parked
-    }
+    if rounds <= limits.rounds || spun_ns < limits.spin_ns { Ladder::Searching } else { Ladder::Parked }
 }
 
 #[cfg(test)]
@@ -77,13 +67,12 @@ mod tests {
     #[test]
     fn the_whole_table() {
         let limits = Limits { rounds: 2, spin_ns: 100 };
-        //           rounds  0 ns       99 ns      100 ns     for ever
+        //           rounds  0 ns       99 ns      100 ns     longest
         let table = [
             (0, [Searching, Searching, Searching, Searching]),
-            (1, [Searching, Searching, Searching, Searching]),
-            (2, [Sleepy, Sleepy, Sleepy, Sleepy]),
-            (3, [Sleepy, Sleepy, Parked, Parked]),
-            (u32::MAX, [Sleepy, Sleepy, Parked, Parked]),
+            (2, [Searching, Searching, Searching, Searching]),
+            (3, [Searching, Searching, Parked, Parked]),
+            (u32::MAX, [Searching, Searching, Parked, Parked]),
         ];
         for (rounds, row) in table {
             for (spun_ns, expected) in [0, 99, 100, u64::MAX].into_iter().zip(row) {
@@ -95,21 +84,7 @@ mod tests {
     #[test]
     fn without_patience_a_worker_still_looks_once_more() {
         let limits = Limits { rounds: 0, spin_ns: 0 };
-        assert_eq!(step(0, 0, limits), Sleepy);
+        assert_eq!(step(0, 0, limits), Searching);
         assert_eq!(step(1, 0, limits), Parked);
-    }
-
-    #[test]
-    fn nobody_climbs_back_or_skips_a_rung() {
-        for limits in [Limits::DEFAULT, Limits { rounds: 0, spin_ns: 0 }, Limits { rounds: 7, spin_ns: 3 }] {
-            for ns_per_round in [0, 1, 1_000, 1_000_000] {
-                let mut before = step(0, 0, limits);
-                for rounds in 1..100_u32 {
-                    let now = step(rounds, u64::from(rounds) * ns_per_round, limits);
-                    assert!(now >= before && !(before == Searching && now == Parked));
-                    before = now;
-                }
-            }
-        }
     }
 }

@@ -2,29 +2,16 @@
 
 use crate::tuning::LAST_RESORT_NS;
 
-/// What the monitor can see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MonitorView {
-    /// For how long every thread that holds a permit has been asleep in the kernel without using CPU time; 0 as soon as
-    /// one of them computes.
-    pub all_holders_asleep_ns: u64,
-    /// Jobs wait in a queue.
-    pub jobs_queued: bool,
-}
-
-/// Whether spare threads without an index should run the queued jobs now, because those who should are all blocked,
-/// unannounced, and perhaps on just these jobs.
-///
-/// A worker that computes, for however long, is not stuck: then the answer is no.
+/// Whether a spare thread should run the queued jobs now, if the program has asked for that: every thread that runs jobs has used
+/// no CPU time for so long, so perhaps they all wait, unannounced, for just these jobs.
 ///
 /// ```
-/// use heist_policy::{MonitorView, last_resort};
-/// assert!(last_resort(MonitorView { all_holders_asleep_ns: 1_000_000_000, jobs_queued: true }));
-/// assert!(!last_resort(MonitorView { all_holders_asleep_ns: 1_000_000_000, jobs_queued: false }));
+/// assert!(heist_policy::last_resort(1_000_000_000));
+/// assert!(!heist_policy::last_resort(999_999_999));
 /// ```
 #[must_use]
-pub const fn last_resort(view: MonitorView) -> bool {
-    view.jobs_queued && view.all_holders_asleep_ns >= LAST_RESORT_NS
+pub const fn last_resort(all_asleep_ns: u64) -> bool {
+    all_asleep_ns >= LAST_RESORT_NS
 }
 
 /// What the monitor sees of a pool's tasks.
@@ -32,12 +19,12 @@ pub const fn last_resort(view: MonitorView) -> bool {
 pub struct TasksView {
     /// A task is queued, or sockets and timers are registered and nobody has looked at them since the last time.
     pub waiting: bool,
-    /// Threads that hold an index and have not been in the same turn since the last look.
+    /// Threads that hold a permit and have not been in the same poll or job since the last look.
     pub moving_holders: usize,
-    /// Threads without an index that run tasks, and have not been in the same turn since the last look.
+    /// Threads without a permit that run tasks, and have not been in the same poll since the last look.
     pub moving_overtakers: usize,
-    /// Indices that nobody holds.
-    pub free_indices: usize,
+    /// Permits that nobody holds.
+    pub free_permits: usize,
 }
 
 /// What the monitor does about a pool's tasks.
@@ -45,26 +32,26 @@ pub struct TasksView {
 pub enum Overtake {
     /// Nothing waits, or somebody gets to it.
     No,
-    /// Wake a thread for a free index.
+    /// Wake a thread for a free permit.
     Wake,
-    /// Every holder of an index is inside of one long turn: one more thread runs tasks without an index.
+    /// Every holder of a permit is inside of one long poll or job: one more thread runs tasks without a permit.
     One,
 }
 
-/// Whether tasks wait behind turns that do not end, and who should run them.
+/// Whether tasks wait behind polls and jobs that do not end, and who should run them.
 ///
 /// ```
 /// use heist_policy::{Overtake, TasksView, overtake};
 /// let stuck = TasksView { waiting: true, ..TasksView::default() };
 /// assert_eq!(overtake(stuck), Overtake::One);
 /// assert_eq!(overtake(TasksView { moving_holders: 1, ..stuck }), Overtake::No);
-/// assert_eq!(overtake(TasksView { free_indices: 1, ..stuck }), Overtake::Wake);
+/// assert_eq!(overtake(TasksView { free_permits: 1, ..stuck }), Overtake::Wake);
 /// ```
 #[must_use]
 pub const fn overtake(view: TasksView) -> Overtake {
     match view {
         TasksView { waiting: false, .. } => Overtake::No,
-        TasksView { free_indices: 1.., .. } => Overtake::Wake,
+        TasksView { free_permits: 1.., .. } => Overtake::Wake,
         TasksView { moving_holders: 0, moving_overtakers: 0, .. } => Overtake::One,
         _ => Overtake::No,
     }
@@ -79,9 +66,9 @@ mod tests {
         for waiting in [false, true] {
             for moving_holders in 0..3 {
                 for moving_overtakers in 0..3 {
-                    for free_indices in 0..3 {
-                        let view = TasksView { waiting, moving_holders, moving_overtakers, free_indices };
-                        let expected = match (waiting, free_indices > 0, moving_holders + moving_overtakers) {
+                    for free_permits in 0..3 {
+                        let view = TasksView { waiting, moving_holders, moving_overtakers, free_permits };
+                        let expected = match (waiting, free_permits > 0, moving_holders + moving_overtakers) {
                             (true, true, _) => Overtake::Wake,
                             (true, false, 0) => Overtake::One,
                             _ => Overtake::No,
@@ -89,18 +76,6 @@ mod tests {
                         assert_eq!(overtake(view), expected, "{view:?}");
                     }
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn the_whole_table() {
-        for (all_holders_asleep_ns, long_enough) in
-            [(0, false), (LAST_RESORT_NS - 1, false), (LAST_RESORT_NS, true), (u64::MAX, true)]
-        {
-            for jobs_queued in [false, true] {
-                let view = MonitorView { all_holders_asleep_ns, jobs_queued };
-                assert_eq!(last_resort(view), long_enough && jobs_queued, "{view:?}");
             }
         }
     }

@@ -15,9 +15,6 @@ pub struct Sources {
     pub injected_tasks: bool,
     /// The injector has been seen to hold something for [`INJECTED_WAIT_NS`](crate::tuning::INJECTED_WAIT_NS).
     pub injected_wait: bool,
-    /// It may steal: it was admitted as a searcher ([`may_search`](crate::may_search)) and the ladder has not sent it to
-    /// sleep ([`step`](crate::step)).
-    pub steal: bool,
 }
 
 /// Where to look next.
@@ -31,10 +28,8 @@ pub enum Source {
     Injector,
     /// A fair share of the injector's tasks.
     InjectedTasks,
-    /// The others' oldest jobs, and half of their run queues.
-    Steal,
-    /// Nowhere: announce it, look at everything once more, and park.
-    Park,
+    /// The driver, then the other workers: their oldest jobs, and half of their run queues.
+    Elsewhere,
 }
 
 /// Picks the source for this `turn`: cheapest first and jobs before tasks, but every [`INJECTOR_EVERY`]th turn, and after some
@@ -68,8 +63,7 @@ pub const fn next_source(turn: u32, view: Sources) -> Source {
         (_, Sources { own_spawned: true, .. }) => Source::Own,
         (_, Sources { own_tasks: true, .. }) => Source::OwnTask,
         (Some(source), _) => source,
-        (None, Sources { steal: true, .. }) => Source::Steal,
-        (None, _) => Source::Park,
+        (None, _) => Source::Elsewhere,
     }
 }
 
@@ -79,13 +73,12 @@ mod tests {
     use super::*;
 
     fn all_views() -> impl Iterator<Item = Sources> {
-        (0..64_u32).map(|bits| Sources {
+        (0..32_u32).map(|bits| Sources {
             own_spawned: bits & 1 != 0,
             own_tasks: bits & 2 != 0,
             injector: bits & 4 != 0,
             injected_tasks: bits & 8 != 0,
-            steal: bits & 16 != 0,
-            injected_wait: bits & 32 != 0,
+            injected_wait: bits & 16 != 0,
         })
     }
 
@@ -95,10 +88,7 @@ mod tests {
             OwnTask => view.own_tasks,
             Injector => view.injector,
             InjectedTasks => view.injected_tasks,
-            Steal => view.steal,
-            Park => {
-                !(view.own_spawned || view.own_tasks || view.injector || view.injected_tasks || view.steal)
-            }
+            Elsewhere => !(view.own_spawned || view.own_tasks || view.injector || view.injected_tasks),
         }
     }
 
@@ -108,14 +98,12 @@ mod tests {
             for turn in 0..4 * INJECTOR_EVERY {
                 let source = next_source(turn, view);
                 assert!(is_there(source, view), "turn {turn}, {view:?}: {source:?}");
-                let stolen_last = view.own_spawned || view.own_tasks || view.injector || view.injected_tasks;
-                assert!(source != Steal || !stolen_last, "turn {turn}, {view:?}");
             }
         }
     }
 
     #[test]
-    fn an_ordinary_turn_goes_from_cheap_to_dear() {
+    fn an_ordinary_turn_goes_from_cheap_to_expensive() {
         let order = [
             (
                 Sources {
@@ -123,25 +111,17 @@ mod tests {
                     own_tasks: true,
                     injector: true,
                     injected_tasks: true,
-                    steal: true,
                     injected_wait: false,
                 },
                 Own,
             ),
             (
-                Sources {
-                    own_tasks: true,
-                    injector: true,
-                    injected_tasks: true,
-                    steal: true,
-                    ..Sources::default()
-                },
+                Sources { own_tasks: true, injector: true, injected_tasks: true, ..Sources::default() },
                 OwnTask,
             ),
-            (Sources { injector: true, steal: true, ..Sources::default() }, Injector),
-            (Sources { injected_tasks: true, steal: true, ..Sources::default() }, InjectedTasks),
-            (Sources { steal: true, ..Sources::default() }, Steal),
-            (Sources::default(), Park),
+            (Sources { injector: true, ..Sources::default() }, Injector),
+            (Sources { injected_tasks: true, ..Sources::default() }, InjectedTasks),
+            (Sources::default(), Elsewhere),
         ];
         for (view, expected) in order {
             assert_eq!(next_source(1, view), expected, "{view:?}");

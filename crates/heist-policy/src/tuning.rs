@@ -31,47 +31,46 @@ pub const TASKS_EVERY: u32 = 4;
 /// Every so many turns a busy worker looks whether sockets are ready and timers due.
 pub const DRIVER_EVERY: u32 = 61;
 
-/// The task in the next place is run before older ones for at most so many turns in a row.
+/// The task in the LIFO slot is run before older ones for at most so many polls in a row.
 ///
-/// Two tasks that wake each other through it would otherwise keep the rest of the queue waiting for ever.
-pub const NEXT_RUNS_MOST: u32 = 4;
+/// Two tasks that wake each other through it would otherwise keep the rest of the queue waiting forever.
+pub const LIFO_RUNS_MOST: u32 = 4;
 
-/// A thief leaves the task in a victim's next place alone until the victim has been in one turn for this long.
+/// A thief leaves the task in a victim's LIFO slot alone until the victim has been in one poll for this long.
 ///
-/// Its owner runs it at once after the turn, with warm caches: most turns are shorter than a theft.
-pub const NEXT_STEALABLE_NS: u64 = 3_000;
+/// Its owner runs it at once after the poll, with warm caches: most polls are shorter than a theft.
+pub const LIFO_STEALABLE_NS: u64 = 3_000;
 
-/// How often the monitor looks at a pool whose tasks may be kept waiting.
+/// How soon the monitor looks at a pool that has asked to be watched, and how often while somebody has to be sent.
 ///
-/// A turn that is seen twice has lasted for at least this long and at most twice as long, and then others overtake it: so
-/// tasks behind a blocked one wait for about half a millisecond. On a busy machine looks come less often: they interrupt nobody.
-pub const LOOK_AT_TASKS_EVERY_NS: u64 = 200_000;
+/// A poll that is seen twice has lasted for at least this long and at most twice as long, and then others overtake it: so tasks behind
+/// a blocked one wait for about half a millisecond.
+pub const LOOK_EVERY_NS: u64 = 200_000;
 
-/// Looks without anything to do before the monitor goes back to sleep.
+/// Looks that find nothing to do come half as often each time, down to this.
 ///
-/// Waking it costs a worker 10 us and more, so a program that pauses for a few milliseconds between bursts should not pay for
-/// that each time.
-pub const QUIET_LOOKS_KEPT: u32 = 50;
+/// Each one interrupts a worker of a busy server for some microseconds. Go's looks at most every 10 ms; 2 ms keep what begins in
+/// the middle of a busy time within a few milliseconds.
+pub const LOOK_EVERY_MOST_NS: u64 = 2_000_000;
 
-/// A turn that lasts for so long is asked for its CPU time, and again after so long; if it has used some, it is a long one.
+/// A poll that has lasted for so long counts as blocked where the CPU times of threads are unknown.
+pub const UNKNOWN_BLOCKED_NS: u64 = 20_000_000;
+
+/// A thread that has served the driver because all that hold a permit compute goes on doing so for this long after.
 ///
-/// Threads that merely wait for a core are in one turn for that long, too, and asking costs 5 us: rarely enough not to be felt in
-/// a busy server without long turns, soon enough for turns of many milliseconds.
-pub const LONG_TURN_NS: u64 = 800_000;
+/// Programs that compute in bursts have pauses of some milliseconds between them.
+pub const RESIDENT_KEPT_NS: u64 = 100_000_000;
 
-/// For so long after the last long turn threads still prepare for the next.
+/// Others' jobs and tasks run on top of a wait that cannot lend its permit to so many others at most.
 ///
-/// Where there was one there are more, and telling the kernel costs a call for each thread.
-pub const COURTESY_KEPT_NS: u64 = 250_000_000;
+/// A wait that runs a task which waits, and so on, needs stack for all of them. Some kilobytes each leave most of a stack of 2 MiB.
+pub const HELP_DEPTH_MOST: u32 = 64;
 
-/// A look that comes so late was kept from its core by threads that compute.
-///
-/// The monitor does not interrupt a server whose threads sleep every now and then: that would cost it a tenth of its time. But
-/// if somebody computes for long, it may be one of ours.
-pub const LATE_LOOK_NS: u64 = 3_000_000;
+/// How long the pool waits before it asks for a thread again that the system has refused; doubled each time.
+pub const REFUSED_WAIT_NS: u64 = 1_000_000;
 
-/// Looks that interrupt whoever runs, after a late one: as many as it takes to see that nobody moves.
-pub const LOOKS_AFTER_LATE: u32 = 2;
+/// The longest of these waits.
+pub const REFUSED_WAIT_MOST_NS: u64 = 100_000_000;
 
 /// Rounds over all victims before a searcher gives up.
 ///
@@ -109,8 +108,8 @@ pub const FORCE_AFTER_NS: u64 = 50_000;
 /// shorten the way to new work.
 pub const SEARCH_ONE_IN: usize = 2;
 
-/// Every thread that holds a permit must have been asleep in the kernel for this long, with jobs queued, before spare
-/// threads run those jobs.
+/// If the program has asked for rescue: every thread that runs jobs must have used no CPU time for this long, with jobs queued,
+/// before a spare thread runs those.
 ///
 /// Long enough that no ordinary lock, read or page fault looks like it; short enough that a program that would have hung
 /// for ever merely stutters.

@@ -15,24 +15,6 @@ pub fn victims(n: usize, start: usize, me: usize) -> impl Iterator<Item = usize>
     rotated((0..n).filter(move |&v| v != me), others, start)
 }
 
-/// As [`victims`], but those on the thief's own node come first; `nodes[w]` is the node of worker `w`.
-///
-/// Both the near and the far half begin at a random place of their own circle, so no worker is favoured for sitting
-/// beside a gap in the numbering.
-///
-/// ```
-/// let nodes = [0, 0, 0, 1, 1];
-/// let order: Vec<usize> = heist_policy::victims_by_node(&nodes, 1, 4).collect();
-/// assert_eq!(order, [3, 1, 2, 0]);
-/// ```
-pub fn victims_by_node(nodes: &[u16], start: usize, me: usize) -> impl Iterator<Item = usize> + Clone + '_ {
-    let home = nodes.get(me).copied();
-    let select =
-        move |near: bool| (0..nodes.len()).filter(move |&v| v != me && (Some(nodes[v]) == home) == near);
-    let half = move |near: bool| rotated(select(near), select(near).count(), start);
-    half(true).chain(half(false))
-}
-
 /// The `len` items of `circle`, from the `start`th on and then around.
 fn rotated<I: Iterator<Item = usize> + Clone>(
     circle: I,
@@ -87,54 +69,5 @@ mod tests {
     fn a_lonely_worker_has_no_victims() {
         assert_eq!(victims(1, 7, 0).next(), None);
         assert_eq!(victims(0, 7, 0).next(), None);
-        assert_eq!(victims_by_node(&[3], 7, 0).next(), None);
-        assert_eq!(victims_by_node(&[], 7, 0).next(), None);
-    }
-
-    /// All assignments of up to six workers to three nodes.
-    #[test]
-    fn the_own_node_comes_first_and_everybody_once() {
-        for n in 0..=6_u32 {
-            for code in 0..3_u32.pow(n) {
-                let nodes: Vec<u16> = (0..n).map(|w| (code / 3_u32.pow(w) % 3) as u16).collect();
-                for me in 0..nodes.len() {
-                    for start in (0..nodes.len()).chain([usize::MAX]) {
-                        let order: Vec<usize> = victims_by_node(&nodes, start, me).collect();
-                        each_other_once(&order, nodes.len(), me);
-                        assert!(
-                            order.is_sorted_by_key(|&v| nodes[v] != nodes[me]),
-                            "nodes {nodes:?}, me {me}, order {order:?}"
-                        );
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn the_near_are_equally_likely_even_beside_a_gap() {
-        let nodes = [0, 0, 0, 0, 1, 1, 1, 1];
-        let mut firsts = [0; 8];
-        for start in 0..12 {
-            firsts[victims_by_node(&nodes, start, 0).next().unwrap()] += 1;
-        }
-        assert_eq!(firsts, [0, 4, 4, 4, 0, 0, 0, 0]);
-    }
-
-    #[test]
-    fn on_one_node_the_order_is_the_plain_one() {
-        for me in 0..5 {
-            for start in 0..9 {
-                assert!(victims_by_node(&[7; 5], start, me).eq(victims(5, start, me)));
-            }
-        }
-    }
-
-    #[test]
-    fn a_thief_from_outside_visits_all() {
-        for start in 0..5 {
-            let order: Vec<usize> = victims_by_node(&[0, 1, 0], start, 9).collect();
-            each_other_once(&order, 3, 9);
-        }
     }
 }

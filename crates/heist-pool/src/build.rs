@@ -1,6 +1,7 @@
 //! How many threads a pool gets, and starting them.
 
-use crate::pool::{Config, MOST_INDICES, Pool, Seat};
+use crate::pool::{Config, MOST_INDICES, Pool};
+use crate::threads::{ThreadStart, guest};
 use heist_sync::StdArc as Arc;
 use std::io;
 
@@ -17,8 +18,8 @@ pub enum BuildError {
 
 /// Starts the threads of a new pool.
 pub trait Starter {
-    /// Starts a thread that calls [`Seat::run`].
-    fn start(&mut self, seat: Seat, name: Option<String>) -> io::Result<()>;
+    /// Starts a thread that calls [`ThreadStart::run`].
+    fn start(&mut self, start: ThreadStart, name: Option<String>) -> io::Result<()>;
     /// The pool's own threads: it may start more, and goes on with fewer.
     const IS_OWN: bool;
 }
@@ -28,9 +29,8 @@ pub trait Starter {
 pub struct OwnThreads;
 
 impl Starter for OwnThreads {
-    fn start(&mut self, seat: Seat, name: Option<String>) -> io::Result<()> {
-        let pool = Arc::clone(seat.pool());
-        pool.start(seat, name)
+    fn start(&mut self, start: ThreadStart, name: Option<String>) -> io::Result<()> {
+        start.spawn(name)
     }
     const IS_OWN: bool = true;
 }
@@ -52,37 +52,41 @@ impl Config {
         }
         self.parallelism = wanted;
         self.foreign_threads = !S::IS_OWN;
+        self.use_current_thread = use_current_thread;
         let pool = Unfinished(Some(Pool::new(self)));
         let mut first = 0;
         if use_current_thread {
-            if !pool.adopt_current_thread(0) {
+            if !guest::adopt_current_thread(&pool, 0) {
                 return Err(BuildError::CurrentThreadInPool);
             }
             first = 1;
         }
-        // All seats before the first thread: what its start handler spawns must not find an index without a thread.
-        let mut seats = Vec::new();
+        // All places before the first thread: what its start handler spawns must not find an index without a thread.
+        let mut starts = Vec::new();
         for index in first..wanted {
-            seats.push(pool.seat(index).map_err(BuildError::Io)?);
+            starts.push(ThreadStart::first(&pool, index).map_err(BuildError::Io)?);
         }
-        for seat in seats {
-            let index = seat.index();
-            let name = seat.name();
-            match starter.start(seat, name) {
+        for start in starts {
+            let index = start.index();
+            let name = start.name();
+            match starter.start(start, name) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                     return Err(BuildError::BadValue(error.to_string()));
                 }
                 Err(error) if index == 0 || !S::IS_OWN => return Err(BuildError::Io(error)),
                 Err(error) => {
-                    eprintln!(
-                        "heist: only {index} of {wanted} threads could be started ({error}); the pool goes on with \
-                         those. Raise the limit on threads (ulimit -u, pids.max) or ask for fewer"
-                    );
+                    heist_sync::warn(format_args!(
+                        "only {index} of {wanted} threads could be started ({error}); the pool goes on with those. Raise the \
+                         limit on threads (ulimit -u, pids.max) or ask for fewer"
+                    ));
                     pool.shrink_to(index);
                     break;
                 }
             }
+        }
+        if !pool.config().is_bound() {
+            crate::monitor::start();
         }
         Ok(pool.finished())
     }

@@ -1,5 +1,7 @@
 //! What the pool asks of whoever watches sockets and timers for it.
 
+use heist_sync::Interrupt;
+
 /// How long a turn of the driver may wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Patience {
@@ -9,15 +11,14 @@ pub enum Patience {
     Forever,
 }
 
-/// Readiness and timers. One thread at a time takes a turn; the pool sees to that.
-pub trait Driver: Send + Sync {
+/// Readiness and timers. One thread at a time takes a turn; the pool sees to that. [`Interrupt::interrupt`] makes the turn that
+/// waits, or else the next one that would, return.
+pub trait Driver: Interrupt {
     /// Wakes the tasks whose socket is ready or whose timer is due. With patience it first waits for one of those, or for
-    /// [`interrupt`](Self::interrupt). An interrupt that came before the turn began makes it return at once.
+    /// [`interrupt`](Interrupt::interrupt). An interrupt that came before the turn began makes it return at once.
     fn turn(&self, patience: Patience);
 
-    /// Makes the turn that waits, or else the next one with patience, return.
-    fn interrupt(&self);
-
     /// Whether somebody has to attend: a socket is registered or a timer is set.
-    fn is_used(&self) -> bool;
+    /// `is_closing`: the pool ends as soon as nothing is; the answer must be exact then.
+    fn is_used(&self, is_closing: bool) -> bool;
 }

@@ -2,11 +2,28 @@
 
 use crate::build::{BuildError, OwnThreads};
 use crate::pool::{Config, Pool};
-use crate::worker::Local;
+use crate::worker::Worker;
 use heist_sync::StdArc as Arc;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, Weak};
 
 static GLOBAL: OnceLock<Arc<Pool>> = OnceLock::new();
+
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+static ALL: heist_sync::Mutex<Vec<Weak<Pool>>> = heist_sync::Mutex::new(Vec::new());
+
+/// A new pool is there.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub(crate) fn enlist(pool: &Arc<Pool>) {
+    let mut all = heist_sync::lock(&ALL);
+    all.retain(|pool| pool.strong_count() > 0);
+    all.push(Arc::downgrade(pool));
+}
+
+/// Every pool of the process.
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub fn all() -> Vec<Arc<Pool>> {
+    heist_sync::lock(&ALL).iter().filter_map(Weak::upgrade).collect()
+}
 
 /// The global pool, started on first use.
 ///
@@ -49,16 +66,16 @@ pub fn is(pool: &Pool) -> bool {
 
 /// The pool of the calling thread, or else the global one.
 pub fn current() -> Arc<Pool> {
-    match Local::current() {
-        Some(local) => Arc::clone(local.pool()),
+    match Worker::current() {
+        Some(worker) => Arc::clone(worker.pool()),
         None => Arc::clone(pool()),
     }
 }
 
 /// Runs `f` on a thread of the current pool, or else of the global one.
 pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    match Local::current() {
-        Some(local) => local.pool().install(f),
+    match Worker::current() {
+        Some(worker) => worker.pool().install(f),
         None => pool().install(f),
     }
 }

@@ -1,26 +1,71 @@
-//! heist's pool.
-mod attend;
+//! heist's pool: the threads that run jobs and tasks, their queues, and the rules about who runs.
+//!
+//! # Words
+//!
+//! | word | meaning | elsewhere |
+//! |---|---|---|
+//! | [`Pool`](pool::Pool) | the threads and what they share | scheduler, registry |
+//! | [`Worker`](worker::Worker), [`WorkerShared`](worker::WorkerShared) | a thread's own part, and what others may touch | P and M |
+//! | permit, index | the right to run, of which there are as many as the parallelism; its number | P |
+//! | observe | ask for the index: from then on the permit stays with the thread | - |
+//! | lend | give the permit to another thread while waiting | compensation |
+//! | resumed | a thread that goes on after a wait without a permit | - |
+//! | guest | a thread of the program's own that works in the pool for a while | - |
+//! | job | fork-join work: half of a fork on a stack, or a spawned closure on the heap | task |
+//! | task, poll | async work, and one run of it | goroutine |
+//! | stranger | a job that a wait does not need; no wait runs one, unless the pool can have no spare thread | - |
+//! | fork stack | where a thread's pending halves lie: a split deque | deque |
+//! | run queue, LIFO slot | a worker's 256 ready tasks, and the one place in front of them | LRQ, runnext |
+//! | injector | a queue that all threads share | GRQ |
+//! | driver, driver lock | sockets and timers, and the right to look at them | netpoll |
+//! | searching, parked | looking for work everywhere; asleep without a permit | spinning M, parked M |
+//! | overtake | run tasks without a permit, because all that hold one compute | - |
+//! | monitor | the thread that sees long polls; it sleeps unless something may wait unseen | sysmon |
+//!
+//! # The two mirrored protocols
+//!
+//! ```text
+//! submit                                    sleep
+//!   S1' make the work visible; fence          S1 give the permit up, enter the list of the parked; fence
+//!   S2' read the counters                     S2 somebody searches? sleep. Else ask every owner to share; barrier
+//!       a permit is free, nobody searches:    S3 look at every queue once more
+//!       wake one thread                       S4 sleep
+//! ```
+//!
+//! One of the two sees the other: the pusher sees the free permit, or the sleeper sees the work. The thread that is woken counts as
+//! searching from the moment its waker decides, so a burst of work wakes one thread; when that one finds something it wakes the next.
+//! The argument in full is in `permits/README.md`; `queues/README.md` and `queues/forks/README.md` say where work waits.
+//!
+//! # Rejected
+//!
+//! - **Handing run queues over** with the permit, as Go's P does. Here queues belong to threads and are always open to thieves. So giving
+//!   a permit away moves nothing: one change under a lock, and a wake.
+//! - **Looking into `/proc` to decide who may go on.** A job whose wait is over used to wait for its index until the borrower was seen
+//!   asleep. A borrower that spins at a lock which that job holds looks busy for ever. And some systems have no `/proc`. Now an index
+//!   is bound by asking: see `docs/decisions/0009-an-index-is-bound-by-asking.md`.
+//! - **Slices and timers against the kernel's scheduler**: short time slices, threads that only wake up so that the kernel looks again, a
+//!   monitor with another priority. A thread that sleeps in the driver is given a core at once without any of it: see
+//!   `docs/decisions/0010-somebody-sits-in-the-driver.md`.
+//! - **A lock-free ledger.** Every entry is made beside a system call that costs a hundred times the lock. Sequential bookkeeping can be
+//!   tested by trying all short histories.
+//! - **One deque for forks and spawned jobs.** A wait must tell its own jobs from strangers in constant time, and a fork must not pay for
+//!   growth: see `docs/decisions/0004-spawned-jobs-in-a-second-queue.md`.
+//! - **Heartbeats.** Nothing is shared before the first beat, so a cold join of two halves of 1 ms gains nothing.
+
 #[cfg(not(heist_loom))]
 pub mod build;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-mod courtesy;
 pub mod driver;
-pub mod forks;
+mod driver_lock;
 #[cfg(not(heist_loom))]
 pub mod global;
-#[cfg(not(heist_loom))]
-mod guest;
-mod idle;
-pub mod job;
-mod kernel;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg_attr(any(heist_loom, heist_shuttle), path = "monitor/none.rs")]
 mod monitor;
-mod place;
+mod permits;
 pub mod pool;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-mod pulse;
+pub mod queues;
+pub mod recorder;
 pub mod signal;
-mod table;
-pub mod task;
-mod tasks;
+pub mod threads;
 pub mod worker;
+
+pub use queues::{forks, job, task};

@@ -74,12 +74,12 @@ impl Awaited for Signal {
     }
 }
 
-impl Awaited for crate::forks::Slot {
+impl Awaited for crate::queues::forks::Slot {
     fn is_over(&self) -> bool {
         self.state().is_done()
     }
 
     fn announce_wait(&self) -> bool {
-        crate::forks::Slot::announce_wait(self)
+        crate::queues::forks::Slot::announce_wait(self)
     }
 }

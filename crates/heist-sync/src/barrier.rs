@@ -1,4 +1,4 @@
-//! An asymmetric store-load barrier: nearly free on the side that runs often, dear on the side that runs rarely.
+//! An asymmetric store-load barrier: nearly free on the side that runs often, expensive on the side that runs rarely.
 //!
 //! Two threads that each write one word and then read the other's (Dekker's pattern) need a full fence on both sides, or
 //! both may miss the other's write. [`light`] is such a fence for the hot side and costs no instruction; [`heavy`], on the
@@ -56,22 +56,74 @@ mod imp {
 
     pub fn heavy() {
         fence(Ordering::SeqCst);
+        #[cfg(all(target_os = "linux", not(miri)))]
         if is_asymmetric() {
-            #[cfg(all(target_os = "linux", not(miri)))]
-            {
-                use rustix::thread::{MembarrierCommand, membarrier};
-                // Registered in `is_asymmetric`, so it cannot fail; if a filter was installed since, silence here would
-                // be a data race later.
-                if let Err(e) = membarrier(MembarrierCommand::PrivateExpedited) {
-                    eprintln!(
-                        "heist: membarrier worked at start and is now refused ({e}); set HEIST_FENCED=1 if a seccomp \
-                         filter is installed while the program runs"
-                    );
-                    std::process::abort();
-                }
+            use rustix::thread::{MembarrierCommand, membarrier};
+            if let Err(error) = membarrier(MembarrierCommand::PrivateExpedited) {
+                super::refused::heavy(error);
             }
         }
         fence(Ordering::SeqCst);
+    }
+}
+
+/// `membarrier` worked at the start, and a filter that was installed since forbids it.
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+mod refused {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use std::sync::Once;
+
+    /// Visits every CPU: a thread of ours that ran there has been switched out by then, which is a full fence for it. Some 10 us
+    /// for each CPU. That may be refused too, and other threads may have other CPUs; so it also takes a right from a page,
+    /// which makes the kernel interrupt every CPU that runs this process, where it does so by interrupts (x86).
+    pub fn heavy(error: rustix::io::Errno) {
+        static TOLD: Once = Once::new();
+        TOLD.call_once(|| {
+            crate::warn(format_args!(
+                "membarrier worked at start and is now refused ({error}); heist goes on with a slower way. Set HEIST_FENCED=1 if a \
+                 seccomp filter is installed while the program runs"
+            ));
+        });
+        visit_all_cpus();
+        protect_a_page();
+    }
+
+    fn visit_all_cpus() {
+        let Ok(own) = sched_getaffinity(None) else { return };
+        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| own.is_set(cpu)) {
+            let mut one = CpuSet::new();
+            one.set(cpu);
+            let _ = sched_setaffinity(None, &one);
+        }
+        let _ = sched_setaffinity(None, &own);
+    }
+
+    fn protect_a_page() {
+        use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+        const LEN: usize = 4096;
+        let rights = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping, at an address that the kernel chooses.
+        let Ok(page) = (unsafe { mmap_anonymous(std::ptr::null_mut(), LEN, rights, MapFlags::PRIVATE) })
+        else {
+            return;
+        };
+        // SAFETY: ours, and writable; the page must be there for its rights to be taken from anybody.
+        unsafe { page.cast::<u8>().write_volatile(1) };
+        // SAFETY: ours.
+        let _ = unsafe { mprotect(page, LEN, MprotectFlags::READ) };
+        // SAFETY: ours, and nobody uses it.
+        let _ = unsafe { munmap(page, LEN) };
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #[test]
+        fn the_mask_is_as_before() {
+            let own = rustix::thread::sched_getaffinity(None).unwrap();
+            super::heavy(rustix::io::Errno::PERM);
+            super::protect_a_page();
+            assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), own);
+        }
     }
 }
 

@@ -39,4 +39,13 @@ mod steps {
             Duration::from_nanos((now - self.0) * STEP_NS)
         }
     }
+
+    impl std::ops::Add<Duration> for Instant {
+        type Output = Self;
+
+        /// As many steps later as the time is long, rounded up.
+        fn add(self, time: Duration) -> Self {
+            Self(self.0 + (time.as_nanos() as u64).div_ceil(STEP_NS))
+        }
+    }
 }

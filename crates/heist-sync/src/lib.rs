@@ -16,8 +16,10 @@ pub mod clock;
 mod parker;
 pub mod planted;
 pub mod rand;
+mod warn;
 
-pub use parker::Parker;
+pub use parker::{Interrupt, Parker};
+pub use warn::warn;
 
 /// std's reference count in every build. loom's own cannot be the receiver of a method (`self: &Arc<Self>`); where the count
 /// itself is not what a model is about, this one does.

@@ -2,7 +2,14 @@
 //!
 //! `std::thread::park` would do, but its token is shared with user code that parks for reasons of its own.
 
+use std::sync::{OnceLock, Weak};
 use std::time::Duration;
+
+/// Something that ends a wait in which a thread sleeps elsewhere than on its parker.
+pub trait Interrupt: Send + Sync {
+    /// Ends the wait, or the next one if there is none.
+    fn interrupt(&self);
+}
 
 /// A token-passing parker. [`unpark`](Parker::unpark) before [`park`](Parker::park) makes the latter return at once; tokens
 /// do not add up. Only one thread may park on it at a time.
@@ -16,9 +23,17 @@ use std::time::Duration;
 /// p.park();
 /// # }
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Parker {
     imp: imp::Parker,
+    /// What ends the waits of [`park_in`](Self::park_in).
+    elsewhere: OnceLock<Weak<dyn Interrupt>>,
+}
+
+impl std::fmt::Debug for Parker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parker").field("imp", &self.imp).finish_non_exhaustive()
+    }
 }
 
 impl Parker {
@@ -42,9 +57,27 @@ impl Parker {
         self.imp.try_take()
     }
 
-    /// Leaves a token and wakes the owner if it sleeps.
+    /// Leaves a token and wakes the owner if it sleeps, here or elsewhere.
     pub fn unpark(&self) {
-        self.imp.unpark();
+        if self.imp.unpark()
+            && let Some(elsewhere) = self.elsewhere.get().and_then(Weak::upgrade)
+        {
+            elsewhere.interrupt();
+        }
+    }
+
+    /// As [`park`](Self::park), but the owner sleeps in `wait`, which `elsewhere` interrupts. `wait` may also end by itself, and is
+    /// not called at all if there is a token. True if a token was taken.
+    ///
+    /// The first call decides what `elsewhere` is.
+    pub fn park_in(&self, elsewhere: impl FnOnce() -> Weak<dyn Interrupt>, wait: impl FnOnce()) -> bool {
+        self.elsewhere.get_or_init(elsewhere);
+        // LIVENESS: whoever leaves a token from here on interrupts, and an interrupt that comes before `wait` has begun ends it
+        // at once.
+        if self.imp.go_elsewhere() {
+            wait();
+        }
+        self.imp.come_back()
     }
 }
 
@@ -57,6 +90,7 @@ mod imp {
     const EMPTY: u32 = 0;
     const TOKEN: u32 = 1;
     const ASLEEP: u32 = 2;
+    const ELSEWHERE: u32 = 3;
 
     #[derive(Debug, Default)]
     pub struct Parker {
@@ -100,31 +134,50 @@ mod imp {
             }
         }
 
-        pub fn unpark(&self) {
+        /// True if the owner sleeps elsewhere.
+        pub fn unpark(&self) -> bool {
             // ORDERING: release for our news; a swap rather than a store, so that the sleeper's state is learnt in the
             // same step and no token is set behind a thread that was about to sleep.
-            if self.state.swap(TOKEN, Ordering::Release) == ASLEEP {
-                let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
+            match self.state.swap(TOKEN, Ordering::Release) {
+                ASLEEP => {
+                    let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
+                    false
+                }
+                state => state == ELSEWHERE,
             }
+        }
+
+        /// False if there is a token.
+        pub fn go_elsewhere(&self) -> bool {
+            // ORDERING: relaxed; `come_back` acquires the token's news.
+            self.state.compare_exchange(EMPTY, ELSEWHERE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        }
+
+        pub fn come_back(&self) -> bool {
+            // ORDERING: acquire, with the release in `unpark`.
+            self.state.swap(EMPTY, Ordering::Acquire) == TOKEN
         }
     }
 }
 
 #[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
 mod imp {
+    use crate::planted::is_planted;
     use crate::{Condvar, Mutex, lock};
     use std::time::Duration;
 
     #[derive(Debug)]
     pub struct Parker {
         token: Mutex<bool>,
+        /// The owner sleeps elsewhere; changed under the lock of `token`.
+        is_elsewhere: Mutex<bool>,
         news: Condvar,
     }
 
     // Not derived: the checkers' mutexes have no `Default`.
     impl Default for Parker {
         fn default() -> Self {
-            Self { token: Mutex::new(false), news: Condvar::new() }
+            Self { token: Mutex::new(false), is_elsewhere: Mutex::new(false), news: Condvar::new() }
         }
     }
 
@@ -159,9 +212,32 @@ mod imp {
             std::mem::take(&mut *token)
         }
 
-        pub fn unpark(&self) {
-            *lock(&self.token) = true;
+        /// True if the owner sleeps elsewhere.
+        pub fn unpark(&self) -> bool {
+            let mut token = lock(&self.token);
+            *token = true;
+            let is_elsewhere = *lock(&self.is_elsewhere) && !is_planted("parker_unpark_forgets_elsewhere");
+            drop(token);
             self.news.notify_one();
+            is_elsewhere
+        }
+
+        /// False if there is a token.
+        pub fn go_elsewhere(&self) -> bool {
+            if is_planted("parker_looks_before_it_goes_elsewhere") {
+                let token = *lock(&self.token);
+                *lock(&self.is_elsewhere) = !token;
+                return !token;
+            }
+            let token = lock(&self.token);
+            *lock(&self.is_elsewhere) = !*token;
+            !*token
+        }
+
+        pub fn come_back(&self) -> bool {
+            let mut token = lock(&self.token);
+            *lock(&self.is_elsewhere) = false;
+            std::mem::take(&mut *token)
         }
     }
 }
@@ -179,6 +255,50 @@ mod tests {
         assert!(p.try_take());
         assert!(!p.try_take());
         assert!(!p.park_timeout(Duration::from_millis(1)));
+    }
+
+    /// A place to sleep in other than the parker.
+    #[derive(Default)]
+    struct Driver {
+        is_interrupted: std::sync::Mutex<bool>,
+        news: std::sync::Condvar,
+    }
+
+    impl Driver {
+        fn wait(&self) {
+            let mut is_interrupted = self.is_interrupted.lock().unwrap();
+            while !std::mem::take(&mut *is_interrupted) {
+                is_interrupted = self.news.wait(is_interrupted).unwrap();
+            }
+        }
+    }
+
+    impl Interrupt for Driver {
+        fn interrupt(&self) {
+            *self.is_interrupted.lock().unwrap() = true;
+            self.news.notify_one();
+        }
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_elsewhere_is_woken_there() {
+        let (parker, driver) = (Arc::new(Parker::new()), Arc::new(Driver::default()));
+        let elsewhere = || {
+            let weak: Weak<dyn Interrupt> = Arc::downgrade(&(driver.clone() as Arc<dyn Interrupt>));
+            weak
+        };
+        parker.unpark();
+        assert!(parker.park_in(elsewhere, || panic!("there is a token")));
+        let waker = parker.clone();
+        let (ask, asked) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || asked.iter().for_each(|()| waker.unpark()));
+        for _ in 0..10_000 {
+            ask.send(()).unwrap();
+            // An interrupt that came too late for the last wait ends this one early.
+            while !parker.park_in(elsewhere, || driver.wait()) {}
+        }
+        drop(ask);
+        other.join().unwrap();
     }
 
     #[test]

@@ -81,9 +81,10 @@ kinds! {
     Block = 6, "block";
     /// The thread goes on after [`Block`](Kind::Block).
     Unblock = 7, "unblock";
-    /// The thread gives its index away. `arg`: the index.
+    /// The thread lends its permit. `arg`: its index.
     Lend = 8, "lend";
-    /// The thread has its index back. `arg`: the index.
+    /// The thread has a permit again after a wait, the one that it lent or another. `arg`: its index. A thread that goes on without
+    /// one records nothing.
     Return = 9, "return";
     /// Events of this thread that came before this one were lost. `arg`: how many, or `u32::MAX` if more. Inserted when a
     /// trace is built, never recorded.

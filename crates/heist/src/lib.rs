@@ -4,11 +4,11 @@
 //! differs is what it costs, and what a wait may do:
 //!
 //! - a fork costs a few nanoseconds, and everything that is forked can be stolen;
-//! - **a wait never runs a stranger**: a [`join`] or [`scope`] that waits runs only what it waits for, or lends its place in the pool to
+//! - **a wait never runs a stranger**: a [`join`] or [`scope`] that waits runs only what it waits for, or lends its permit to run to
 //!   another thread and sleeps. Locks, `OnceLock`s and `RefCell`s may be held across a join;
-//! - **async tasks run on the same workers** ([`task`], [`time`], [`net`], [`block_on`]): inside of a task `join`, `scope` and parallel
+//! - **async tasks run on the same workers** ([`task`], [`time`], [`net`], [`block_on`]): inside a task `join`, `scope` and parallel
 //!   iterators just work, and a task that blocks or computes for long is overtaken by the others;
-//! - blocking calls can say so ([`blocking`]), and a pool whose workers have all blocked is rescued;
+//! - blocking calls can say so ([`blocking`]), and another thread works meanwhile;
 //! - an idle pool uses no CPU at all.
 //!
 //! ```
@@ -44,17 +44,49 @@
 //!
 //! # Indices
 //!
-//! [`current_thread_index`] is below [`current_num_threads`], belongs to one running thread at a time, and stays the same for as long as a
-//! job runs, across joins. While a job waits, another thread may run other jobs with its index, exactly as in rayon, where they run on
-//! the same thread; [`WorkerLocal`] is by thread and not exposed to that.
+//! [`current_thread_index`] is below [`current_num_threads`] and belongs to one running thread at a time. A job that has asked for it keeps
+//! it, across all its waits. A job that has not asked never waits for one. While a job waits, another thread may run other jobs with its
+//! index, exactly as in rayon, where they run on the same thread; [`WorkerLocal`] is by thread and not exposed to that.
 
-#[cfg(feature = "hyper")]
-pub use heist_async::hyper_rt;
-pub use heist_async::{TaskGroup, block_on, net, task, time};
-pub use heist_fork::*;
-pub use heist_iter::{
-    array, collections, iter, option, prelude, range, range_inclusive, result, slice, str, string, vec,
+mod builder;
+mod scope_tasks;
+mod thread_pool;
+
+pub use builder::{ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder};
+pub use heist_async::{block_on, task};
+pub use heist_fork::{
+    BroadcastContext, FnContext, Fork, Scope, ScopeFifo, Yield, blocking, broadcast, current_num_threads,
+    current_thread_has_pending_tasks, current_thread_index, fork, in_place_scope, in_place_scope_fifo, join,
+    join_context, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, yield_local,
+    yield_now,
 };
+pub use heist_iter::{
+    array, collections, iter, option, range, range_inclusive, result, slice, str, string, vec,
+};
+pub use scope_tasks::SpawnTask;
+pub use thread_pool::{ShutdownError, ThreadPool};
+
+// What has to do with the system's clock, sockets and threads is not there in a checker's world.
+#[cfg(all(feature = "hyper", not(heist_shuttle)))]
+pub use heist_async::hyper_rt;
+#[cfg(not(heist_shuttle))]
+pub use heist_async::{TaskGroup, net, time};
+#[cfg(not(heist_shuttle))]
+pub use heist_fork::WorkerLocal;
+#[cfg(not(heist_shuttle))]
+pub use thread_pool::Report;
+
+/// The traits of parallel iterators, and of tasks in scopes: `use heist::prelude::*`.
+///
+/// ```
+/// use heist::prelude::*;
+///
+/// assert_eq!((1..=4).into_par_iter().sum::<i32>(), 10);
+/// ```
+pub mod prelude {
+    pub use crate::scope_tasks::SpawnTask as _;
+    pub use heist_iter::prelude::*;
+}
 
 /// What the pool's threads did: events, timelines, and files for trace viewers.
 pub mod trace {

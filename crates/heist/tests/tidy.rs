@@ -1,5 +1,6 @@
 //! Rules that only a reader of the sources could check.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -32,6 +33,45 @@ fn sources() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
+/// All pages, with their path from the root. Records of decisions that were superseded are history, and may name what is gone.
+fn pages() -> Vec<(PathBuf, String)> {
+    let root = root();
+    let mut found = Vec::new();
+    files(&root, ".md", &mut found);
+    assert!(found.len() > 15, "only {} pages found", found.len());
+    let read = |path: PathBuf| {
+        (path.strip_prefix(&root).unwrap().to_path_buf(), std::fs::read_to_string(path).unwrap())
+    };
+    let is_history = |text: &str| text.lines().take(4).any(|line| line.starts_with("Superseded by "));
+    found.into_iter().map(read).filter(|(_, text)| !is_history(text)).collect()
+}
+
+/// The lines of a page outside of its blocks of code, with their numbers.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_code = false;
+    text.lines().enumerate().filter_map(move |(n, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        (!is_code && !is_fence).then_some((n + 1, line))
+    })
+}
+
+/// Whether the source is a test or a checker's model.
+fn is_model(path: &Path) -> bool {
+    let name = path.file_name().unwrap().to_string_lossy();
+    name.ends_with("tests.rs")
+        || name.ends_with("loom.rs")
+        || path.components().any(|c| c.as_os_str() == "tests")
+}
+
+fn is_shipped(path: &Path) -> bool {
+    path.components().any(|c| c.as_os_str() == "src")
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with("//")
+}
+
 /// Lines of a file that break a rule, as `path:line`.
 fn offenders(rule: impl Fn(&Path, &str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
@@ -49,16 +89,31 @@ fn offenders(rule: impl Fn(&Path, &str) -> bool) -> Vec<String> {
 #[test]
 fn shared_memory_comes_through_one_door() {
     let bad = offenders(|path, line| {
-        let shipped = path.components().any(|c| c.as_os_str() == "src")
+        let shipped = is_shipped(path)
+            && !is_model(path)
             && !path.starts_with("crates/heist-sync")
-            && !path.starts_with("crates/heist-cli")
-            && !path.to_string_lossy().ends_with("tests.rs")
-            && !path.to_string_lossy().ends_with("loom.rs")
-            && !path.components().any(|c| c.as_os_str() == "tests");
-        let code = line.trim_start();
-        shipped && !code.starts_with("//") && code.contains("std::sync::atomic")
+            && !path.starts_with("crates/heist-cli");
+        shipped && !is_comment(line) && line.contains("std::sync::atomic")
     });
     assert!(bad.is_empty(), "use heist_sync::atomic:\n{}", bad.join("\n"));
+}
+
+/// Which checker runs is decided in one crate. Attributes say `heist_loom`, and models are written for their checker.
+#[test]
+fn checkers_are_named_in_one_crate() {
+    let bad = offenders(|path, line| {
+        let names = |checker: &str| {
+            let before = |at: usize| line[..at].chars().next_back();
+            line.match_indices(checker)
+                .any(|(at, _)| !before(at).is_some_and(|c| c.is_alphanumeric() || c == '_'))
+        };
+        is_shipped(path)
+            && !is_model(path)
+            && !path.starts_with("crates/heist-sync")
+            && !is_comment(line)
+            && (names("loom::") || names("shuttle::"))
+    });
+    assert!(bad.is_empty(), "let heist-sync choose:\n{}", bad.join("\n"));
 }
 
 #[test]
@@ -91,6 +146,220 @@ fn every_unsafe_block_says_why() {
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
+/// Files that a page names between back-ticks, and pages that it links to, are there.
+#[test]
+fn pages_name_files_that_exist() {
+    let root = root();
+    let mut all = Vec::new();
+    files(&root, "", &mut all);
+    let is_there = |name: &str| all.iter().any(|path| path.ends_with(name));
+    let mut bad = Vec::new();
+    for (page, text) in pages() {
+        let dir = root.join(&page).parent().unwrap().to_path_buf();
+        for (n, line) in prose(&text) {
+            let names_file = |word: &&str| {
+                word.ends_with(".rs") && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
+            };
+            for name in line.split('`').skip(1).step_by(2).filter(names_file) {
+                if !is_there(name) {
+                    bad.push(format!("{}:{n}: {name}", page.display()));
+                }
+            }
+            for link in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+                let file = link.split('#').next().unwrap();
+                if file.ends_with(".md") && !file.contains("://") && !dir.join(file).is_file() {
+                    bad.push(format!("{}:{n}: {file}", page.display()));
+                }
+            }
+        }
+    }
+    assert!(bad.is_empty(), "named, but not there:\n{}", bad.join("\n"));
+}
+
+/// What a comment cites: the names in `ORDERING(...)`, `LIVENESS(...)` and `INVARIANT(...)`.
+fn cited(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for tag in ["ORDERING(", "LIVENESS(", "INVARIANT("] {
+        for rest in line.split(tag).skip(1) {
+            let names = rest.split(')').next().unwrap();
+            found.extend(names.split(',').map(|name| name.trim().to_string()));
+        }
+    }
+    found
+}
+
+/// Names with a prefix, such as `FORK-E5`, wherever they are in a line.
+fn edges(line: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let is_edge = |word: &&str| {
+        word.split_once("-E").is_some_and(|(protocol, number)| {
+            ["FORK", "PERMIT", "DRIVER", "MONITOR"].contains(&protocol) && number.parse::<u32>().is_ok()
+        })
+    };
+    line.split(|c| !is_part(c)).filter(is_edge).map(String::from).collect()
+}
+
+/// A crate, the names that its pages use, and the names in the first cells of their tables.
+struct Protocols {
+    krate: PathBuf,
+    words: BTreeSet<String>,
+    rows: BTreeSet<String>,
+}
+
+fn protocols() -> Vec<Protocols> {
+    let mut found: Vec<Protocols> = Vec::new();
+    for (path, text) in pages() {
+        let krate: PathBuf = path.components().take(2).collect();
+        if !krate.starts_with("crates") {
+            continue;
+        }
+        if found.last().is_none_or(|last| last.krate != krate) {
+            found.push(Protocols { krate, words: BTreeSet::new(), rows: BTreeSet::new() });
+        }
+        let Protocols { words, rows, .. } = found.last_mut().unwrap();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '\'';
+        words.extend(text.split(|c| !is_part(c)).map(String::from));
+        let cells = text.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next());
+        rows.extend(cells.flat_map(|cell| cell.split(',')).map(|name| name.trim().to_string()));
+    }
+    found
+}
+
+/// An edge that a comment cites is in a table of a page beside the code, and what is in these tables is cited.
+#[test]
+fn cited_edges_exist() {
+    let protocols = protocols();
+    let mut bad = Vec::new();
+    let mut used = BTreeSet::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
+        let krate: PathBuf = path.components().take(2).collect();
+        let known = protocols.iter().find(|known| known.krate == krate);
+        for (n, line) in text.lines().enumerate().filter(|(_, line)| line.contains("//")) {
+            for name in cited(line) {
+                if !known.is_some_and(|known| known.words.contains(&name)) {
+                    bad.push(format!(
+                        "{}:{}: no page of {} knows {name}",
+                        path.display(),
+                        n + 1,
+                        krate.display()
+                    ));
+                }
+                used.insert((krate.clone(), name));
+            }
+            for name in edges(line) {
+                if !known.is_some_and(|known| known.rows.contains(&name)) {
+                    bad.push(format!(
+                        "{}:{}: no table of {} has {name}",
+                        path.display(),
+                        n + 1,
+                        krate.display()
+                    ));
+                }
+            }
+        }
+    }
+    for known in &protocols {
+        let unused = |name: &&String| !used.contains(&(known.krate.clone(), String::from(*name)));
+        for name in known.rows.iter().filter(|row| edges(row) == [row.as_str()]).filter(unused) {
+            bad.push(format!("{}: no comment cites {name}", known.krate.display()));
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// Words that only the author would guess the meaning of. The field has its own.
+const METAPHORS: [&str; 12] = [
+    "desk", "seat", "bed", "courtesy", "manners", "errand", "gift", "pulse", "hungry", "lie_in", "rouse",
+    "forgo",
+];
+
+/// The words of a line, and those that its names are made of: `TheirSeat` and `their_seat` are about a seat.
+fn words(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|name| !name.is_empty()) {
+        found.push(name.to_lowercase());
+        let mut part = String::new();
+        for c in name.chars().chain(['_']) {
+            if c == '_' || (c.is_uppercase() && part.chars().any(char::is_lowercase)) {
+                found.push(std::mem::take(&mut part).to_lowercase());
+            }
+            if c != '_' {
+                part.push(c);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn no_household_metaphors() {
+    assert_eq!(words("TheirSeat, lie_in"), ["theirseat", "their", "seat", "lie_in", "lie", "in"]);
+    let is_bad = |line: &str| words(line).iter().any(|word| METAPHORS.contains(&word.as_str()));
+    let mut bad = offenders(|path, line| is_shipped(path) && is_bad(line));
+    for (path, text) in pages() {
+        let lines = text.lines().enumerate().filter(|(_, line)| is_bad(line));
+        bad.extend(lines.map(|(n, line)| format!("{}:{}: {}", path.display(), n + 1, line.trim())));
+    }
+    assert!(bad.is_empty(), "use the field's words:\n{}", bad.join("\n"));
+}
+
+/// The crates in the order of the map, from the top down.
+fn layers(map: &str) -> Vec<&str> {
+    let lines = map
+        .lines()
+        .skip_while(|line| *line != "## Crates")
+        .skip(1)
+        .take_while(|line| !line.starts_with("## "));
+    lines
+        .filter_map(|line| {
+            line.strip_prefix("    ")?.split(' ').next().filter(|name| name.starts_with("heist"))
+        })
+        .collect()
+}
+
+/// Crates depend only on those below them in the map, and sources name only crates that are in it.
+#[test]
+fn crates_are_as_the_map_says() {
+    let root = root();
+    let map = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let layers = layers(&map);
+    let mut bad = Vec::new();
+    for (place, name) in layers.iter().enumerate() {
+        let manifest = std::fs::read_to_string(root.join("crates").join(name).join("Cargo.toml")).unwrap();
+        let mut is_shipped = false;
+        for line in manifest.lines() {
+            if line.starts_with('[') {
+                is_shipped = line.ends_with("dependencies]") && !line.contains("dev-dependencies");
+                continue;
+            }
+            let dependency = line.split(['.', ' ', '=']).next().unwrap();
+            let is_below = |&at: &usize| at > place;
+            if is_shipped
+                && dependency.starts_with("heist")
+                && layers.iter().position(|layer| *layer == dependency).filter(is_below).is_none()
+            {
+                bad.push(format!("{name} depends on {dependency}, which is not below it"));
+            }
+        }
+    }
+    for (path, text) in sources() {
+        if !is_shipped(&path) {
+            continue;
+        }
+        for (n, line) in text.lines().enumerate() {
+            for (at, _) in line.match_indices("heist_") {
+                let name: String =
+                    line[at..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+                let is_crate = line[at + name.len()..].starts_with("::");
+                if is_crate && !layers.contains(&name.replace('_', "-").as_str()) {
+                    bad.push(format!("{}:{}: {name} is not in the map", path.display(), n + 1));
+                }
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
 #[test]
 fn the_map_is_short_and_true() {
     let root = root();
@@ -110,9 +379,11 @@ fn the_map_is_short_and_true() {
     }
     // Every test that a guarantee names exists.
     let guarantees = std::fs::read_to_string(root.join("docs/guarantees.md")).unwrap();
+    let mut tests = Vec::new();
+    files(&root.join("crates/heist/tests"), ".rs", &mut tests);
     for name in guarantees.split('`').filter(|w| w.ends_with(".rs") && !w.contains('/')) {
         assert!(
-            root.join("crates/heist/tests").join(name).is_file(),
+            tests.iter().any(|path| path.ends_with(name)),
             "guarantees.md names {name}, which is not there"
         );
     }

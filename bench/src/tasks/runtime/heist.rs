@@ -15,13 +15,15 @@ use super::{Runtime, Stream, WORKERS};
 
 pub struct Heist;
 
-/// The global pool starts by itself; only the number of its workers has to be said first.
-fn ready() {
-    static READY: Once = Once::new();
-    READY.call_once(|| {
-        let pool = heist::ThreadPoolBuilder::new().num_threads(WORKERS);
-        pool.build_global().expect("nothing has used the global pool before");
-    });
+impl Heist {
+    /// The global pool starts by itself; only the number of its workers has to be said first.
+    pub fn ready() {
+        static READY: Once = Once::new();
+        READY.call_once(|| {
+            let pool = heist::ThreadPoolBuilder::new().num_threads(WORKERS);
+            pool.build_global().expect("nothing has used the global pool before");
+        });
+    }
 }
 
 impl Runtime for Heist {
@@ -30,7 +32,7 @@ impl Runtime for Heist {
     type Stream = TcpStream;
 
     fn block_on<F: Future>(future: F) -> F::Output {
-        ready();
+        Heist::ready();
         heist::block_on(future)
     }
 
@@ -51,7 +53,7 @@ impl Runtime for Heist {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        ready();
+        Heist::ready();
         heist::task::spawn(future)
     }
 

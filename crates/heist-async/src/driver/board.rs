@@ -4,7 +4,7 @@ use super::wait::{Bell, NEVER, Told, Wait};
 use crate::time::Clock;
 use heist_pool::pool::Pool;
 use heist_sync::Parker;
-use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(not(heist_loom))]
 use std::sync::OnceLock;
 use std::sync::Weak;
@@ -14,20 +14,25 @@ pub(crate) struct Board {
     pub wait: Wait,
     pub clock: Clock,
     pub parker: Parker,
-    /// Stands in for the reactor's waker.
+    /// Stands in for the reactor's waker in models.
     #[cfg(heist_loom)]
     pub reactor: Parker,
-    /// Opened by the first socket.
+    /// The reactor, once the first socket has opened it.
     #[cfg(not(heist_loom))]
     pub reactor: OnceLock<std::sync::Arc<super::reactor::Reactor>>,
     /// Per shard, the tick at which it must be looked at; written under the shard's lock. Side by side rather than in the
     /// shards, because every turn reads them all and few timers change one.
     earliest: Box<[AtomicU64]>,
-    /// Weak: the pool has the driver, and with it the board.
+    /// The pool. Weak, because the pool has the driver, and with it the board.
     pool: PoolRef,
+    /// Somebody has seen that the pool is closing, which it then stays.
+    is_noted_closing: AtomicBool,
+    /// The pool is the global one, which does not close.
+    #[cfg(not(heist_loom))]
+    is_for_ever: bool,
 }
 
-/// A pool's `Debug` would be a page.
+/// A reference to the pool with a short `Debug`; the pool's own would be a page.
 struct PoolRef(Weak<Pool>);
 
 impl std::fmt::Debug for PoolRef {
@@ -38,6 +43,8 @@ impl std::fmt::Debug for PoolRef {
 
 impl Board {
     pub fn new(pool: Weak<Pool>, shards: usize) -> Self {
+        #[cfg(not(heist_loom))]
+        let is_for_ever = pool.upgrade().is_some_and(|pool| heist_pool::global::is(&pool));
         Self {
             wait: Wait::new(),
             clock: Clock::new(),
@@ -48,21 +55,24 @@ impl Board {
             reactor: OnceLock::new(),
             earliest: (0..shards).map(|_| AtomicU64::new(NEVER)).collect(),
             pool: PoolRef(pool),
+            is_noted_closing: AtomicBool::new(false),
+            #[cfg(not(heist_loom))]
+            is_for_ever,
         }
     }
 
-    /// Per shard, when it must be looked at.
+    /// The ticks at which the shards must be looked at, one for each.
     pub fn shards(&self) -> &[AtomicU64] {
         &self.earliest
     }
 
     /// The first tick at which any shard must be looked at.
     pub fn earliest(&self) -> u64 {
-        // ORDERING(E3): behind the fence of `Wait::begin` where it matters.
+        // ORDERING(DRIVER-E3): behind the fence of `Wait::begin` where it matters.
         self.earliest.iter().map(|tick| tick.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
     }
 
-    /// A shard has to be looked at by `when`, and its word says so already.
+    /// Tells whoever waits that a shard has to be looked at by `when`. The shard's tick says so already.
     pub fn hasten(&self, when: u64) {
         match self.wait.hasten(when) {
             Told::InTime => {}
@@ -96,7 +106,25 @@ impl Board {
     /// Whether the pool takes no more work from outside.
     #[cfg(not(heist_loom))]
     pub fn is_closing(&self) -> bool {
-        self.pool.0.upgrade().is_some_and(|pool| pool.is_closing())
+        if self.is_for_ever || self.is_noted_closing() {
+            return !self.is_for_ever;
+        }
+        let is_closing = self.pool.0.upgrade().is_some_and(|pool| pool.threads().is_closing());
+        if is_closing {
+            self.note_closing();
+        }
+        is_closing
+    }
+
+    /// Writes down that the pool is closing, before the caller asks the shards whether they are in use.
+    pub fn note_closing(&self) {
+        // ORDERING: for whoever takes a shard's lock after the caller has had it (`Shard::one_less`).
+        self.is_noted_closing.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody has found that the pool is closing.
+    pub fn is_noted_closing(&self) -> bool {
+        self.is_noted_closing.load(Ordering::Relaxed)
     }
 
     /// Makes sure that some thread of the pool takes a turn.

@@ -114,6 +114,26 @@ fn earlier_timer_against_a_turn_that_has_one() {
     check(|first| insert_against_a_turn(first, Some(100)));
 }
 
+/// Bug hunted: the last timer of a closing pool is cancelled, and the thread that waits for it sleeps on.
+#[test]
+fn cancel_of_the_last_timer_against_the_end_of_a_pool() {
+    check(|first| {
+        let (board, timers) = board();
+        let shard = timers.here(&board);
+        let Set::Waits(key) = shard.insert_at(100, Waker::noop().clone()) else { panic!("it is not due") };
+        race(
+            move || {
+                board.note_closing();
+                while timers.is_used() {
+                    turn(&board, &timers, 5);
+                }
+            },
+            move || shard.remove(key),
+            first,
+        );
+    });
+}
+
 /// Bug hunted: a timer whose deadline is moved forward is slept through.
 #[test]
 fn reset_against_a_turn() {

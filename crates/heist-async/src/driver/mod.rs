@@ -19,4 +19,4 @@ pub(crate) mod wait;
 #[cfg(not(heist_loom))]
 mod turn;
 #[cfg(not(heist_loom))]
-pub(crate) use turn::with;
+pub(crate) use turn::register;

@@ -4,7 +4,7 @@ use super::board::Board;
 use super::poller::Poller;
 use super::readiness::Facts;
 use super::source::Source;
-use heist_sync::atomic::{AtomicUsize, Ordering, fence};
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use heist_sync::{Mutex, MutexGuard, lock};
 use mio::{Interest, Token};
 use std::io;
@@ -14,6 +14,9 @@ use std::time::Duration;
 /// The waker's token; no source has this address.
 const WAKER: usize = 0;
 
+/// How long a wait lasts at most if the system does not let us wait, or does not let us be woken.
+const SHORT: Duration = Duration::from_millis(1);
+
 /// Sources that may be gone before a sleeping waiter is woken to free them.
 const MOST_GONE: usize = 64;
 
@@ -21,6 +24,10 @@ const MOST_GONE: usize = 64;
 pub(crate) struct Reactor {
     poller: Poller,
     waker: mio::Waker,
+    /// In place of `waker`, if that fails: a socket that is always ready, which the system says whenever it is asked anew.
+    second_waker: Mutex<Option<mio::net::UdpSocket>>,
+    /// Not even that one works, so nobody may wait for long.
+    is_deaf: AtomicBool,
     sources: Mutex<Sources>,
     /// How many are registered, for a look without the lock.
     used: AtomicUsize,
@@ -46,6 +53,8 @@ impl Reactor {
         Ok(Self {
             poller,
             waker,
+            second_waker: Mutex::new(None),
+            is_deaf: AtomicBool::new(false),
             sources: Mutex::default(),
             used: AtomicUsize::new(0),
             gone: AtomicUsize::new(0),
@@ -72,7 +81,7 @@ impl Reactor {
             drop(take(&mut lock(&self.sources), &source));
             return Err(error);
         }
-        // ORDERING(E7): the registration before our look at who waits; partner: the pool, where a thread that goes to sleep
+        // ORDERING(DRIVER-E7): the registration before our look at who waits; partner: the pool, where a thread that goes to sleep
         // fences before it asks whether the driver is used.
         self.used.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -115,7 +124,9 @@ impl Reactor {
                 drop(gone);
             }
         };
-        self.poller.wait(timeout, free, woken, |token, facts| {
+        let is_deaf = self.is_deaf.load(Ordering::Relaxed);
+        let timeout = if is_deaf { Some(timeout.map_or(SHORT, |t| t.min(SHORT))) } else { timeout };
+        let waited = self.poller.wait(timeout, free, woken, |token, facts| {
             if token == WAKER {
                 return;
             }
@@ -124,13 +135,55 @@ impl Reactor {
             // before its wait, and `Poller::wait` lets in one turn at a time (invariant of `Sources`).
             unsafe { &*source }.tell(facts);
         });
+        if let Err(error) = waited {
+            self.fail(&error);
+            // Timers still have to be looked at, and to come back at once would be to spin.
+            if timeout.is_none_or(|t| !t.is_zero()) {
+                std::thread::sleep(SHORT);
+            }
+        }
+    }
+
+    /// The system does not let us wait for events (a descriptor closed behind our back, a filter), so nobody will ever hear of one.
+    /// Those who wait for one get an error; to unwind here would take the whole pool down.
+    #[cold]
+    fn fail(&self, error: &io::Error) {
+        if !lock(&self.sources).is_closed {
+            heist_sync::warn(format_args!("sockets cannot be waited for any more: {error}"));
+            self.close();
+        }
     }
 
     /// Ends the wait of a thread in [`turn`](Self::turn), or of the next one.
     pub fn wake(&self) {
-        // It fails only if the descriptor is not open.
-        if let Err(error) = self.waker.wake() {
-            panic!("heist's reactor cannot be woken: {error}");
+        // It fails only if its descriptor is not ours any more, or a filter forbids to write to it. The caller may be anybody who
+        // wakes a task, so this is no place to unwind.
+        if self.waker.wake().is_err() {
+            self.wake_otherwise();
+        }
+    }
+
+    /// LIVENESS: an event of another descriptor ends the wait as well. If there is none to be had, the thread that waits wakes for
+    /// its next timer or event, and from then on nobody waits for long.
+    #[cold]
+    fn wake_otherwise(&self) {
+        let registry = self.poller.registry();
+        let mut second = lock(&self.second_waker);
+        let woken = match &mut *second {
+            Some(socket) => registry.reregister(socket, Token(WAKER), Interest::WRITABLE),
+            None => {
+                mio::net::UdpSocket::bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).and_then(|mut socket| {
+                    registry.register(&mut socket, Token(WAKER), Interest::WRITABLE)?;
+                    *second = Some(socket);
+                    Ok(())
+                })
+            }
+        };
+        drop(second);
+        if let Err(error) = woken
+            && !self.is_deaf.swap(true, Ordering::Relaxed)
+        {
+            heist_sync::warn(format_args!("a wait for sockets cannot be interrupted: {error}"));
         }
     }
 
@@ -164,7 +217,7 @@ fn take(sources: &mut Sources, source: &Arc<Source>) -> Option<Arc<Source>> {
 
 /// What an operation on a socket returns when its pool is gone.
 pub(crate) fn abandoned() -> io::Error {
-    io::Error::other("the heist pool that watched this socket is gone")
+    io::Error::other("nobody watches this socket any more: its heist pool is gone, or the system refuses")
 }
 
 /// The lock, unless somebody has it.

@@ -30,14 +30,14 @@ impl Source {
     /// What is known now.
     #[inline]
     pub fn readiness(&self) -> Readiness {
-        // ORDERING(E5): acquire, with `tell`. What the system knows about the socket is ordered by the system.
+        // ORDERING(DRIVER-E5): acquire, with `tell`. What the system knows about the socket is ordered by the system.
         Readiness(self.readiness.load(Ordering::Acquire))
     }
 
     /// An event: writes down what is new, then wakes those who wait for it.
     pub fn tell(&self, facts: Facts) {
         let mut now = self.readiness();
-        // ORDERING(E5): release, with the loads of those who wait.
+        // ORDERING(DRIVER-E5): release, with the loads of those who wait.
         while let Err(other) = self.readiness.compare_exchange_weak(
             now.0,
             now.with(facts).0,
@@ -50,7 +50,7 @@ impl Source {
         let mut is_left = true;
         while is_left {
             is_left = false;
-            // LIVENESS(E6): the facts were written before we take the lock. Who waits looks again under the lock: either it
+            // LIVENESS(DRIVER-E6): the facts were written before we take the lock. Who waits looks again under the lock: either it
             // sees them, or we find it here.
             let mut waiters = lock(&self.waiters);
             for direction in [Direction::Read, Direction::Write] {
@@ -85,7 +85,7 @@ impl Source {
         // Before the lock: a waker's clone is user code.
         let waker = cx.waker().clone();
         let mut waiters = lock(&self.waiters);
-        // LIVENESS(E6): see `tell`.
+        // LIVENESS(DRIVER-E6): see `tell`.
         if !is_planted("driver_source_one_look") {
             let now = self.readiness();
             if now.allows(direction) {

@@ -6,8 +6,10 @@ use super::wait::{Bell, NEVER};
 use crate::task::turn;
 use crate::time::{Shard, Timers};
 use heist_pool::driver::Patience;
+use heist_pool::global;
 use heist_pool::pool::Pool;
-use heist_pool::worker::Local;
+use heist_pool::worker::Worker;
+use heist_sync::atomic::{Ordering, fence};
 use heist_sync::{Mutex, lock};
 use std::io;
 use std::sync::Arc;
@@ -25,25 +27,46 @@ pub(crate) struct Driver {
     opening: Mutex<()>,
 }
 
-/// Calls `f` with the driver of the pool whose task or future the calling thread polls, or else of the thread's own, or else of
-/// the global one.
+/// Registers something with the driver of the pool whose task or future the calling thread polls, or else of the thread's own, or
+/// else of the global one. If the pool turns out to be closing, its threads may have left without having seen it: then it is
+/// registered with the global pool's driver, and `attempt` gets what the first attempt has made, to take it back.
 #[inline]
-pub(crate) fn with<R>(f: impl FnOnce(&Driver) -> R) -> R {
-    match Local::current() {
-        Some(local) if !turn::is_elsewhere(local.pool()) => f(Driver::of(local.pool())),
+pub(crate) fn register<R>(mut attempt: impl FnMut(&Driver, Option<R>) -> R) -> R {
+    match Worker::current() {
+        // LIVENESS: a thread of the pool runs the task, so the pool is not over, and sees what is registered when it goes to sleep.
+        Some(worker) if turn::is_in_task() && !turn::is_elsewhere(worker.pool()) => {
+            attempt(Driver::of(worker.pool()), None)
+        }
+        Some(worker) if !turn::is_elsewhere(worker.pool()) => register_from_outside(worker.pool(), attempt),
         // Rare enough for a count.
-        _ => f(Driver::of(&turn::pool())),
+        _ => register_from_outside(&turn::pool(), attempt),
     }
+}
+
+/// The calling thread is perhaps none of those that look after the pool's driver.
+fn register_from_outside<R>(pool: &Arc<Pool>, mut attempt: impl FnMut(&Driver, Option<R>) -> R) -> R {
+    let mut made = None;
+    if !pool.threads().is_closing() {
+        let first = attempt(Driver::of(pool), None);
+        // ORDERING(DRIVER-E8): what was registered before our look at the pool; partner: `is_used`. If it has not seen this, we
+        // see that the pool is closing.
+        fence(Ordering::SeqCst);
+        if !pool.threads().is_closing() {
+            return first;
+        }
+        made = Some(first);
+    }
+    attempt(Driver::of(global::pool()), made)
 }
 
 impl Driver {
     /// The pool's, made on first use.
     #[inline]
     fn of(pool: &Arc<Pool>) -> &Driver {
-        let any = pool.extension().get_or_init(|| {
+        let any = pool.driver().extension().get_or_init(|| {
             let driver = Arc::new(Self::new(pool));
             let slot: Arc<dyn heist_pool::driver::Driver> = driver.clone();
-            assert!(pool.driver_slot().set(slot).is_ok(), "a pool has one driver");
+            assert!(pool.driver().slot().set(slot).is_ok(), "a pool has one driver");
             Box::new(driver)
         });
         let driver: Option<&Arc<Self>> = any.downcast_ref();
@@ -73,11 +96,7 @@ impl Driver {
         }
         let _guard = lock(&self.opening);
         if cell.get().is_none() {
-            let opened = Reactor::open(Arc::downgrade(&self.board)).map_err(|error| {
-                let why = format!("heist could not open its reactor, which every socket needs: {error}");
-                io::Error::new(error.kind(), why)
-            })?;
-            let mut opened = Some(Arc::new(opened));
+            let mut opened = Some(Arc::new(Reactor::open(Arc::downgrade(&self.board))?));
             cell.get_or_init(|| opened.take().expect("called once"));
             // LIVENESS: a thread that waits on the parker would not see the reactor's events.
             if let Some(bell) = self.board.wait.reactor_opened() {
@@ -124,12 +143,21 @@ impl heist_pool::driver::Driver for Driver {
         }
     }
 
+    fn is_used(&self, is_closing: bool) -> bool {
+        if is_closing {
+            self.board.note_closing();
+            // ORDERING(DRIVER-E8): our look at the pool before our look at what is registered; partner: `register_from_outside`.
+            fence(Ordering::SeqCst);
+        }
+        let has_sockets = self.board.reactor.get().is_some_and(|reactor| reactor.is_used());
+        // A closing pool must not wait for timers that were cancelled. Any other may take a turn too many.
+        has_sockets || if is_closing { self.timers.is_used() } else { self.board.earliest() < NEVER }
+    }
+}
+
+impl heist_sync::Interrupt for Driver {
     fn interrupt(&self) {
         self.board.interrupt();
-    }
-
-    fn is_used(&self) -> bool {
-        self.board.reactor.get().is_some_and(|reactor| reactor.is_used()) || self.board.earliest() < NEVER
     }
 }
 

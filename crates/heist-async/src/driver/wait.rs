@@ -53,15 +53,15 @@ impl Wait {
     ///
     /// Only the thread whose turn it is may call this.
     pub fn begin(&self, earliest: impl FnOnce() -> u64) -> Option<(Bell, u64)> {
-        // ORDERING(E1): the reactor's own cell is read after this.
+        // ORDERING(DRIVER-E1): the reactor's own cell is read after this.
         let bell = if self.has_reactor.load(Ordering::Acquire) { Bell::Reactor } else { Bell::Parker };
         let announced = word(bell, NEVER);
-        // ORDERING(E2): acquire for the news of an interrupt that is found here.
+        // ORDERING(DRIVER-E2): acquire for the news of an interrupt that is found here.
         if self.word.compare_exchange(AWAY, announced, Ordering::Acquire, Ordering::Acquire).is_err() {
             self.end();
             return None;
         }
-        // ORDERING(E3, E4): our announcement before our look at the timers and the reactor; partners: `hasten` and
+        // ORDERING(DRIVER-E3, DRIVER-E4): our announcement before our look at the timers and the reactor; partners: `hasten` and
         // `reactor_opened`, which fence between what they have made visible and their look at the word. Nothing weaker
         // orders a store before a load.
         if !is_planted("driver_begin_no_fence") {
@@ -89,21 +89,21 @@ impl Wait {
 
     /// The wait is over, for whatever reason.
     pub fn end(&self) {
-        // ORDERING(E2): acquire, with the release of who told us; a swap, because a token must not be overwritten unseen.
+        // ORDERING(DRIVER-E2): acquire, with the release of who told us; a swap, because a token must not be overwritten unseen.
         self.word.swap(AWAY, Ordering::Acquire);
     }
 
     /// Ends the wait, or keeps the next one from beginning. The bell to ring, if somebody sleeps.
     #[must_use]
     pub fn interrupt(&self) -> Option<Bell> {
-        // ORDERING(E2): release for the caller's news. A read-modify-write in every case: a look that finds a token and
+        // ORDERING(DRIVER-E2): release for the caller's news. A read-modify-write in every case: a look that finds a token and
         // leaves it would not be ordered behind those news.
         bell(self.word.swap(TOLD, Ordering::Release))
     }
 
     /// A timer due at `when` has become the earliest of its shard, and its shard says so already.
     pub fn hasten(&self, when: u64) -> Told {
-        // ORDERING(E3): the shard's word before our look; partner: `begin`.
+        // ORDERING(DRIVER-E3): the shard's word before our look; partner: `begin`.
         fence(Ordering::SeqCst);
         let mut now = self.word.load(Ordering::Relaxed);
         loop {
@@ -112,7 +112,7 @@ impl Wait {
             if when >= now >> TICK_SHIFT {
                 return Told::InTime;
             }
-            // ORDERING(E2): release for the timer.
+            // ORDERING(DRIVER-E2): release for the timer.
             match self.word.compare_exchange_weak(now, TOLD, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return Told::Ring(bell),
                 Err(other) => now = other,
@@ -123,9 +123,9 @@ impl Wait {
     /// The reactor is there now: nobody may wait on the parker any more.
     #[must_use]
     pub fn reactor_opened(&self) -> Option<Bell> {
-        // ORDERING(E1): release, after the reactor's cell was set.
+        // ORDERING(DRIVER-E1): release, after the reactor's cell was set.
         self.has_reactor.store(true, Ordering::Release);
-        // ORDERING(E4): before our look; partner: `begin`.
+        // ORDERING(DRIVER-E4): before our look; partner: `begin`.
         fence(Ordering::SeqCst);
         // Who waits for the reactor already does right. A token does no harm.
         match bell(self.word.load(Ordering::Relaxed)) {

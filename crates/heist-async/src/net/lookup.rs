@@ -3,8 +3,6 @@
 use super::ToSocketAddrs;
 use super::addrs::Place;
 use crate::task::spawn_blocking;
-use std::error::Error;
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
@@ -40,52 +38,26 @@ async fn resolve(place: Place) -> io::Result<Vec<SocketAddr>> {
 fn by_system(name: &str, place: impl std::net::ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
     match place.to_socket_addrs() {
         Ok(found) => Ok(found.collect()),
+        // The system's own, with its number.
+        Err(error) if error.raw_os_error().is_some() => Err(error),
         Err(error) => Err(io::Error::new(error.kind(), format!("{name:?} could not be looked up: {error}"))),
     }
 }
 
-/// Tries the addresses one after the other until one succeeds. The error tells of every one.
+/// Tries the addresses one after the other until one succeeds. The error is that of the last, as the system gave it: one with more
+/// words would hide the system's number for it.
 ///
 /// Not an `AsyncFnMut`: of one that borrows, the compiler does not see that its futures are `Send`.
 pub(super) async fn first_of<T, F: Future<Output = io::Result<T>>>(
-    verb: &'static str,
     host: impl ToSocketAddrs,
     mut attempt: impl FnMut(SocketAddr) -> F,
 ) -> io::Result<T> {
-    let mut failed = Vec::new();
+    let mut last = None;
     for addr in resolve(host.place()).await? {
         match attempt(addr).await {
             Ok(done) => return Ok(done),
-            Err(error) => failed.push((addr, error)),
+            Err(error) => last = Some(error),
         }
     }
-    let kind = failed.last().map_or(io::ErrorKind::InvalidInput, |(_, error)| error.kind());
-    Err(io::Error::new(kind, Failed { verb, failed }))
-}
-
-/// Why no address would do.
-#[derive(Debug)]
-struct Failed {
-    verb: &'static str,
-    failed: Vec<(SocketAddr, io::Error)>,
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.failed.is_empty() {
-            return write!(f, "could not {}: there is no address", self.verb);
-        }
-        write!(f, "could not {} ", self.verb)?;
-        for (i, (addr, error)) in self.failed.iter().enumerate() {
-            let comma = if i == 0 { "" } else { ", " };
-            write!(f, "{comma}{addr} ({error})")?;
-        }
-        Ok(())
-    }
-}
-
-impl Error for Failed {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.failed.last().map(|(_, error)| error as _)
-    }
+    Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no address to try")))
 }

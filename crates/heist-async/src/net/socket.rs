@@ -28,18 +28,26 @@ impl<S: mio::event::Source> Socket<S> {
         Self::with_facts(io, Facts::READABLE | Facts::WRITABLE)
     }
 
-    /// Nothing is tried before there is an event: a connection that is being made.
+    /// Watches a connection that is being made: nothing is tried before there is an event.
     pub fn connecting(io: S) -> io::Result<Self> {
         Self::with_facts(io, Facts::NONE)
     }
 
     fn with_facts(mut io: S, facts: Facts) -> io::Result<Self> {
-        let reactor = driver::with(|driver| driver.reactor().map(Arc::clone))?;
-        let source = reactor.register(&mut io, facts)?;
+        type Registered = io::Result<(Arc<Reactor>, Arc<Source>)>;
+        let registered = driver::register(|driver, before: Option<Registered>| {
+            if let Some(Ok((reactor, source))) = before {
+                reactor.deregister(&mut io, &source);
+            }
+            let reactor = Arc::clone(driver.reactor()?);
+            let source = reactor.register(&mut io, facts)?;
+            Ok((reactor, source))
+        });
+        let (reactor, source) = registered?;
         Ok(Self { io: Some(io), source, reactor })
     }
 
-    /// The socket, not watched any more.
+    /// Gives the socket back, which is then not watched any more.
     pub fn into_inner(mut self) -> S {
         self.take().expect("taken apart once")
     }
@@ -82,9 +90,18 @@ impl<S: mio::event::Source> Socket<S> {
         Attempt { socket: self, direction, op, ticket: None }
     }
 
-    /// Waits until the direction is worth a try.
+    /// Waits until the direction is worth a try. Fails if nobody watches the socket any more: whoever tries, finds nothing and
+    /// waits again would go round for ever.
     pub async fn ready(&self, direction: Direction) -> io::Result<()> {
-        self.attempt(direction, |_| Ok(())).await
+        let is_known = |_: &S| {
+            let facts = self.source.readiness().facts();
+            if facts.intersects(Facts::open_or_ended(direction)) {
+                Ok(())
+            } else {
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+        };
+        self.attempt(direction, is_known).await
     }
 
     /// Does `op` if the direction is worth a try, else fails with `WouldBlock` without asking the system.

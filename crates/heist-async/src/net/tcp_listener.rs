@@ -32,7 +32,7 @@ impl TcpListener {
     /// Listens on the first address that can be had. Port 0 means any free one.
     ///
     /// # Errors
-    /// If none can be had; the error says why, for each.
+    /// If none can be had; the error is what the system says of the last.
     ///
     /// ```
     /// # heist_async::block_on(async {
@@ -42,7 +42,7 @@ impl TcpListener {
     /// # }).unwrap();
     /// ```
     pub async fn bind(addrs: impl ToSocketAddrs) -> io::Result<Self> {
-        first_of("bind to", addrs, async |addr| {
+        first_of(addrs, async |addr| {
             let listener = mio::net::TcpListener::bind(addr)?;
             backlog::raise(&listener);
             Ok(Self { socket: Socket::new(listener)? })
@@ -74,7 +74,7 @@ impl TcpListener {
         Ok((TcpStream::from_mio(stream)?, peer))
     }
 
-    /// As [`accept`](Self::accept), for use in a poll function.
+    /// As [`accept`](Self::accept), for use in a poll function. Of several tasks that wait in this one, the last to call it is woken.
     ///
     /// # Errors
     /// As [`accept`](Self::accept).

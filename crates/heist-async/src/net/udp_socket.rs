@@ -8,7 +8,8 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::task::{Context, Poll};
 
-/// A UDP socket. All methods take a shared reference: several tasks may send and receive at once.
+/// A UDP socket. All methods take a shared reference: several tasks may send and receive at once. Only of those that wait in
+/// functions whose names begin with `poll_`, for the same direction, the one that was polled last is woken.
 ///
 /// ```
 /// use heist_async::net::UdpSocket;
@@ -35,7 +36,7 @@ impl UdpSocket {
     /// Binds to the first address that can be had. Port 0 means any free one.
     ///
     /// # Errors
-    /// If none can be had; the error says why, for each.
+    /// If none can be had; the error is what the system says of the last.
     ///
     /// ```
     /// # heist_async::block_on(async {
@@ -45,13 +46,13 @@ impl UdpSocket {
     /// # }).unwrap();
     /// ```
     pub async fn bind(addrs: impl ToSocketAddrs) -> io::Result<Self> {
-        first_of("bind to", addrs, async |addr| Ok(Self { socket: Socket::new(Io::bind(addr)?)? })).await
+        first_of(addrs, async |addr| Ok(Self { socket: Socket::new(Io::bind(addr)?)? })).await
     }
 
     /// Decides whom [`send`](Self::send) sends to, and from whom datagrams are received.
     ///
     /// # Errors
-    /// If no address will do; the error says why, for each.
+    /// If no address will do; the error is what the system says of the last.
     ///
     /// ```
     /// # use heist_async::net::UdpSocket;
@@ -64,7 +65,7 @@ impl UdpSocket {
     /// # }).unwrap();
     /// ```
     pub async fn connect(&self, addrs: impl ToSocketAddrs) -> io::Result<()> {
-        first_of("connect to", addrs, |addr| std::future::ready(self.socket.connect(addr))).await
+        first_of(addrs, |addr| std::future::ready(self.socket.connect(addr))).await
     }
 
     /// Sends a datagram to the address that it is connected to.
@@ -90,7 +91,7 @@ impl UdpSocket {
     /// Sends a datagram to the first address that `target` stands for.
     ///
     /// # Errors
-    /// What the system says, together with the address.
+    /// What the system says.
     ///
     /// ```
     /// # use heist_async::net::UdpSocket;

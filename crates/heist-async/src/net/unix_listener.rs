@@ -67,7 +67,7 @@ impl UnixListener {
         Ok((UnixStream::from_mio(stream)?, peer))
     }
 
-    /// As [`accept`](Self::accept), for use in a poll function.
+    /// As [`accept`](Self::accept), for use in a poll function. Of several tasks that wait in this one, the last to call it is woken.
     ///
     /// # Errors
     /// As [`accept`](Self::accept).

@@ -7,7 +7,10 @@ use std::io;
 use std::os::unix::net::SocketAddr;
 use std::path::Path;
 
-/// A Unix stream. It implements futures-io's traits, and so does a reference to it: two tasks can read and write at once.
+/// A Unix stream. It implements futures-io's traits, and so does a reference to it: one task can read while another writes.
+///
+/// Of several tasks that read (or write) through those traits, only the one that was polled last is woken. Any number of them may
+/// wait with [`readable`](Self::readable) and [`writable`](Self::writable).
 ///
 /// ```
 /// use heist_async::net::UnixStream;
@@ -32,7 +35,7 @@ impl UnixStream {
     /// Connects to the socket that listens at `path`.
     ///
     /// # Errors
-    /// What the system says, together with the path. `WouldBlock` means that the listener's queue is full.
+    /// What the system says. `WouldBlock` means that the listener's queue is full.
     ///
     /// ```
     /// # heist_async::block_on(async {
@@ -41,11 +44,7 @@ impl UnixStream {
     /// # });
     /// ```
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
-        let named = |error: io::Error| {
-            let why = format!("could not connect to {} ({error})", path.as_ref().display());
-            io::Error::new(error.kind(), why)
-        };
-        let socket = Socket::new(mio::net::UnixStream::connect(&path).map_err(named)?)?;
+        let socket = Socket::new(mio::net::UnixStream::connect(path)?)?;
         let is_connected = |io: &mio::net::UnixStream| match io.take_error()? {
             Some(error) => Err(error),
             None => match io.peer_addr() {
@@ -56,7 +55,7 @@ impl UnixStream {
                 Err(error) => Err(error),
             },
         };
-        socket.attempt(Direction::Write, is_connected).await.map_err(named)?;
+        socket.attempt(Direction::Write, is_connected).await?;
         Ok(Self { socket })
     }
 

@@ -1,12 +1,14 @@
 //! `spawn_blocking`.
 
+use super::calls::{CallKind, Listed};
 use super::handoff::{Receiver, handoff};
 use super::{in_current_span, queue, threads};
 use crate::task::{self, JoinHandle, turn};
 use heist_pool::job::{HeapJob, halt_unwinding};
 use heist_pool::pool::Pool;
-use heist_pool::worker::Local;
+use heist_pool::worker::Worker;
 use heist_sync::StdArc as Arc;
+use std::panic::Location;
 
 /// Runs a closure that blocks (files, name resolution, foreign libraries) on a thread kept for that, and gives a handle to
 /// await.
@@ -14,7 +16,8 @@ use heist_sync::StdArc as Arc;
 /// For a blocking call in the middle of other work there is `heist::blocking`, which needs no hop; for work that computes,
 /// [`compute`](super::compute).
 ///
-/// Aborting the handle before the closure has begun drops it; once it runs it runs to its end.
+/// Aborting the handle before the closure has begun drops it; once it runs it runs to its end. What the closure spawns, and its
+/// timers and sockets, belong to the pool in which [`spawn`](crate::task::spawn) would have started a task.
 ///
 /// ```
 /// let bytes = heist_async::block_on(async {
@@ -31,11 +34,15 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    task::spawn(begin_blocking(f))
+    task::spawn(begin_blocking(f, Location::caller(), None))
 }
 
-/// The call, and the future of what it returns: all of a task.
-pub(crate) fn begin_blocking<F, R>(f: F) -> Receiver<R>
+/// Starts the call, made at `site`. What comes back is the future of its result: all that is left to do is to make a task of it.
+pub(crate) fn begin_blocking<F, R>(
+    f: F,
+    site: &'static Location<'static>,
+    name: Option<Box<str>>,
+) -> Receiver<R>
 where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
@@ -44,18 +51,24 @@ where
     let pool = turn::pool();
     let keeper = Arc::clone(&pool);
     let f = in_current_span(f);
+    let listed = Listed::new(CallKind::Blocking, name, site);
     let call = Box::new(move || {
         if sender.is_unwanted() {
             return drop_quietly(&keeper, f);
         }
-        if let Some(payload) = sender.send(halt_unwinding(f)) {
+        listed.begin();
+        // The thread is in no pool, but what is called here belongs to one.
+        let outcome = halt_unwinding(|| turn::inside(&keeper, f));
+        // Before anybody can know that the call is over.
+        drop(listed);
+        if let Some(payload) = sender.send(outcome) {
             keeper.deliver_panic(payload);
         }
     });
     if let Err((call, _)) = threads::run(call) {
         // Not one thread to be had. A worker does it, and lends its index meanwhile.
-        let job = move || match Local::current() {
-            Some(local) => local.blocking(call),
+        let job = move || match Worker::current() {
+            Some(worker) => worker.blocking(call),
             None => call(),
         };
         // SAFETY: `call` does not unwind, and borrows nothing.

@@ -1,5 +1,6 @@
 //! `compute`.
 
+use super::calls::{CallKind, Listed};
 use super::handoff::{Receiver, handoff};
 use super::{in_current_span, queue};
 use crate::budget;
@@ -7,6 +8,7 @@ use crate::task::turn;
 use heist_pool::job::{HeapJob, halt_unwinding};
 use heist_sync::StdArc as Arc;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -23,6 +25,7 @@ use std::task::{Context, Poll, ready};
 /// # Panics
 /// A panic of the closure goes on where the result is awaited. If nobody does, the pool's panic handler gets it, and
 /// likewise a panic of the unwanted result's drop.
+#[track_caller]
 pub fn compute<F, R>(f: F) -> Compute<R>
 where
     F: FnOnce() -> R + Send + 'static,
@@ -32,8 +35,13 @@ where
     let pool = turn::pool();
     let keeper = Arc::clone(&pool);
     let f = in_current_span(f);
+    let listed = Listed::new(CallKind::Compute, None, Location::caller());
     let job = move || {
-        if let Some(payload) = sender.send(halt_unwinding(f)) {
+        listed.begin();
+        let outcome = halt_unwinding(f);
+        // Before anybody can know that it is over.
+        drop(listed);
+        if let Some(payload) = sender.send(outcome) {
             keeper.deliver_panic(payload);
         }
     };

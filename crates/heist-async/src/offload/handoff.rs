@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// What the two ends share.
+/// The value on its way, which the two ends share.
 #[derive(Debug)]
 struct Shared<T> {
     state: Mutex<State<T>>,
@@ -15,18 +15,18 @@ struct Shared<T> {
 #[derive(Debug)]
 struct State<T> {
     value: Option<Result<T, Payload>>,
-    /// Of whoever awaits the value.
+    /// The waker of whoever awaits the value.
     receiver: Option<Waker>,
-    /// Of the thread, if it wants to hear that nobody does any more.
+    /// The waker of the thread, if it wants to hear that nobody awaits the value any more.
     sender: Option<Waker>,
     receiver_is_gone: bool,
 }
 
-/// The thread's end.
+/// The end of the thread that makes the value.
 #[derive(Debug)]
 pub(super) struct Sender<T>(Arc<Shared<T>>);
 
-/// The future's end. Resumes the panic if that is what came.
+/// The end of the task that awaits the value. If the thread has panicked instead, the panic goes on here.
 #[derive(Debug)]
 #[must_use = "a value that is not awaited is dropped"]
 pub(crate) struct Receiver<T>(Arc<Shared<T>>);
@@ -60,16 +60,16 @@ impl<T> Sender<T> {
         lock(&self.0.state).receiver_is_gone
     }
 
-    /// As `is_unwanted`; if not yet, the waker is woken when it is so.
+    /// Says the same as `is_unwanted`; if somebody still waits, the waker is woken when nobody does any more.
     pub(super) fn poll_unwanted(&self, cx: &mut Context<'_>) -> bool {
+        // Before the lock: a waker's clone is user code.
+        let waker = cx.waker().clone();
         let mut state = lock(&self.0.state);
-        if state.receiver_is_gone {
-            return true;
-        }
-        let old = state.sender.replace(cx.waker().clone());
+        let is_gone = state.receiver_is_gone;
+        let unused = if is_gone { Some(waker) } else { state.sender.replace(waker) };
         drop(state);
-        drop(old);
-        false
+        drop(unused);
+        is_gone
     }
 }
 
@@ -84,22 +84,29 @@ impl<T> Future for Receiver<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let mut state = lock(&self.0.state);
-        let old = match state.value.take() {
-            Some(value) => {
+        let mut waker = None;
+        loop {
+            let mut state = lock(&self.0.state);
+            if let Some(value) = state.value.take() {
                 drop(state);
                 return match value {
                     Ok(value) => Poll::Ready(value),
                     Err(payload) => std::panic::resume_unwind(payload),
                 };
             }
-            None if state.receiver.as_ref().is_some_and(|w| w.will_wake(cx.waker())) => None,
-            None => state.receiver.replace(cx.waker().clone()),
-        };
-        drop(state);
-        // Foreign code, so outside of the lock.
-        drop(old);
-        Poll::Pending
+            if state.receiver.as_ref().is_some_and(|w| w.will_wake(cx.waker())) {
+                return Poll::Pending;
+            }
+            if let Some(waker) = waker.take() {
+                let old = state.receiver.replace(waker);
+                drop(state);
+                drop(old);
+                return Poll::Pending;
+            }
+            // Foreign code does not run under our lock. LIVENESS: the value may come meanwhile, so we look again.
+            drop(state);
+            waker = Some(cx.waker().clone());
+        }
     }
 }
 
@@ -114,5 +121,74 @@ impl<T> Drop for Receiver<T> {
             sender.wake();
         }
         drop(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::task::{RawWaker, RawWakerVTable};
+    use std::time::Duration;
+
+    /// A waker whose clone does something first.
+    struct OnClone(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+    static ON_CLONE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            // SAFETY: `waker_of` says that it outlives its wakers.
+            let this = unsafe { &*data.cast::<OnClone>() };
+            let first = lock(&this.0).take();
+            if let Some(first) = first {
+                first();
+            }
+            RawWaker::new(data, &ON_CLONE)
+        },
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+
+    /// # Safety
+    /// `this` outlives the waker and its clones.
+    unsafe fn waker_of(this: &OnClone) -> Waker {
+        // SAFETY: the functions keep the contract: they only read, and `this` may be shared between threads.
+        unsafe { Waker::from_raw(RawWaker::new(std::ptr::from_ref(this).cast(), &ON_CLONE)) }
+    }
+
+    /// Runs `f` on another thread. Whether it has come to its end.
+    fn ends_elsewhere(f: impl FnOnce() + Send + 'static) -> bool {
+        let (end, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            f();
+            let _ = end.send(());
+        });
+        ended.recv_timeout(Duration::from_secs(10)).is_ok()
+    }
+
+    #[test]
+    fn a_value_that_comes_while_the_waker_is_cloned() {
+        let (sender, receiver) = handoff();
+        let on_clone = OnClone(Mutex::new(Some(Box::new(|| {
+            let sends = || assert!(sender.send(Ok(7)).is_none());
+            assert!(ends_elsewhere(sends), "the lock is held while user code runs");
+        }))));
+        // SAFETY: it lives to the end of the test, and the receiver is gone before.
+        let waker = unsafe { waker_of(&on_clone) };
+        let mut receiver = receiver;
+        let polled = Pin::new(&mut receiver).poll(&mut Context::from_waker(&waker));
+        assert_eq!(polled, Poll::Ready(7));
+    }
+
+    #[test]
+    fn a_receiver_that_goes_while_the_senders_waker_is_cloned() {
+        let (sender, receiver) = handoff::<u32>();
+        let on_clone = OnClone(Mutex::new(Some(Box::new(|| {
+            assert!(ends_elsewhere(|| drop(receiver)), "the lock is held while user code runs");
+        }))));
+        // SAFETY: it lives to the end of the test, and the sender is gone before.
+        let waker = unsafe { waker_of(&on_clone) };
+        assert!(sender.poll_unwanted(&mut Context::from_waker(&waker)));
+        drop(sender);
     }
 }

@@ -1,12 +1,14 @@
 //! Work that should not be done inside of a poll: calls that block, computations, and futures that need a thread of their own.
 
 mod blocking;
+mod calls;
 mod compute;
 mod handoff;
 mod pinned;
 mod threads;
 
 pub use blocking::{blocking_threads, spawn_blocking};
+pub use calls::{CallInfo, CallKind, dump_calls};
 pub use compute::{Compute, compute};
 pub use pinned::spawn_pinned;
 
@@ -17,7 +19,7 @@ use crate::task;
 use heist_pool::global;
 use heist_pool::job::JobRef;
 use heist_pool::pool::Pool;
-use heist_pool::worker::Local;
+use heist_pool::worker::Worker;
 use heist_sync::StdArc as Arc;
 
 /// A job that begins on the thread where this is dropped.
@@ -26,18 +28,18 @@ struct Queued(Option<JobRef>);
 impl Drop for Queued {
     fn drop(&mut self) {
         let Some(job) = self.0.take() else { return };
-        match Local::current() {
-            Some(local) => local.spawn(job),
+        match Worker::current() {
+            Some(worker) => worker.spawn(job),
             // SAFETY: here or there, so once.
             None => unsafe { job.run() },
         }
     }
 }
 
-/// Queues a job in the pool of the present turn.
+/// Queues a job in the pool of the current poll.
 fn queue(pool: &Arc<Pool>, job: JobRef) {
-    match Local::current() {
-        Some(local) if Arc::ptr_eq(local.pool(), pool) => local.spawn(job),
+    match Worker::current() {
+        Some(worker) if Arc::ptr_eq(worker.pool(), pool) => worker.spawn(job),
         _ if global::is(pool) => pool.inject(job),
         _ => {
             // LIVENESS: we are on no thread of the pool, and they may have left: a pinned future may outlive them. For a job none
@@ -48,7 +50,7 @@ fn queue(pool: &Arc<Pool>, job: JobRef) {
     }
 }
 
-/// `f`, to be run inside of the tracing span that is current now.
+/// Makes `f` run inside of the tracing span that is current now.
 #[cfg(feature = "tracing")]
 fn in_current_span<R>(f: impl FnOnce() -> R) -> impl FnOnce() -> R {
     let span = tracing::Span::current();
@@ -60,7 +62,7 @@ fn in_current_span<F>(f: F) -> F {
     f
 }
 
-/// How many blocking calls run or wait for a thread now.
+/// Counts the blocking calls that run or wait for a thread now.
 pub(crate) fn busy_threads() -> usize {
     threads::busy()
 }

@@ -58,7 +58,7 @@ where
         let outcome = halt_unwinding(|| {
             let whole = async {
                 let mut future = pin!(make());
-                // Aborting the handle drops its end of the hand-over, and that ends the future here, at its next turn.
+                // Aborting the handle drops its end of the hand-over, and that ends the future here, at its next poll.
                 poll_fn(|cx| {
                     if sender.poll_unwanted(cx) {
                         return Poll::Ready(None);

@@ -4,8 +4,6 @@ use super::cell::Tail;
 use super::handle::JoinHandle;
 use super::home::Home;
 use super::{spawn, turn};
-use heist_pool::pool::Pool;
-use heist_sync::StdArc as Arc;
 use std::future::Future;
 use std::panic::Location;
 
@@ -40,7 +38,7 @@ impl Builder {
         Self::default()
     }
 
-    /// What [`dump`](super::dump()) shows.
+    /// What [`dump`](super::dump()) and [`dump_calls`](super::dump_calls()) show.
     ///
     /// ```
     /// let handle = heist_async::task::Builder::new().name("sleeper").spawn(std::future::pending::<()>());
@@ -75,12 +73,12 @@ impl Builder {
     /// assert_eq!(heist_async::block_on(handle).unwrap(), 1);
     /// ```
     #[track_caller]
-    pub fn spawn_in<F>(self, pool: &Arc<Pool>, future: F) -> JoinHandle<F::Output>
+    pub fn spawn_in<F>(self, pool: &impl super::InPool, future: F) -> JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.spawn_at(future, Home::of(pool), Location::caller())
+        self.spawn_at(future, Home::of(pool.pool()), Location::caller())
     }
 
     /// As [`spawn_blocking`](super::spawn_blocking()).
@@ -96,7 +94,8 @@ impl Builder {
         F: FnOnce() -> R + Send + 'static,
         R: Send + 'static,
     {
-        self.spawn(crate::offload::begin_blocking(f))
+        let name = self.name.clone();
+        self.spawn(crate::offload::begin_blocking(f, Location::caller(), name))
     }
 
     /// As [`spawn_pinned`](super::spawn_pinned()).

@@ -211,7 +211,8 @@ fn collect(mut wanted: impl FnMut(&Pin) -> bool) -> Vec<Info> {
 /// Every task of every pool that has not ended or whose handle is still there, each as it was at some moment during
 /// the call.
 ///
-/// It takes time in proportion to the largest number of tasks that ever existed at once, and stops nobody.
+/// It takes time in proportion to the largest number of tasks that ever existed at once, and stops nobody. Closures that block or
+/// compute are shown by [`dump_calls`](super::dump_calls()).
 ///
 /// ```
 /// let handle = heist_async::task::spawn(std::future::pending::<()>());

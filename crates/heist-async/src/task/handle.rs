@@ -180,8 +180,11 @@ impl<T> Future for JoinHandle<T> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(budget::poll_proceed(cx));
         loop {
+            // Only then: a task may poll any number of handles whose tasks have not ended.
+            if self.is_finished() {
+                ready!(budget::poll_proceed(cx));
+            }
             if let Some(result) = self.try_take() {
                 return Poll::Ready(result);
             }

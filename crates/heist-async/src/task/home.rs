@@ -3,7 +3,7 @@
 use heist_pool::job::Payload;
 use heist_pool::pool::Pool;
 use heist_pool::task::{Place, TaskRef};
-use heist_pool::{global, worker::Local};
+use heist_pool::{global, worker::Worker};
 use heist_sync::StdArc as Arc;
 use std::ptr;
 
@@ -36,8 +36,8 @@ impl Home {
     /// The home of what the calling thread spawns, by the pool it belongs to.
     #[inline]
     pub(crate) fn of_thread() -> Self {
-        match Local::current() {
-            Some(local) => Self::of(local.pool()),
+        match Worker::current() {
+            Some(worker) => Self::of(worker.pool()),
             None => Self::of(global::pool()),
         }
     }

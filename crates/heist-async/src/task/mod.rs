@@ -29,6 +29,9 @@ mod yield_now;
 pub use error::JoinError;
 pub use handle::{AbortHandle, JoinHandle};
 pub use id::Id;
+#[cfg(not(heist_loom))]
+#[doc(hidden)]
+pub use spawn::InPool;
 pub use yield_now::yield_now;
 #[cfg(not(heist_loom))]
 pub use {builder::Builder, scoped::spawn_scoped_raw, set::JoinSet, spawn::spawn, spawn::spawn_in};
@@ -36,10 +39,9 @@ pub use {builder::Builder, scoped::spawn_scoped_raw, set::JoinSet, spawn::spawn,
 pub use {dump::Info, dump::State, dump::abort_all_of, dump::dump, dump::dump_of, dump::leaked};
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
-pub use crate::offload::{Compute, blocking_threads, compute, spawn_blocking, spawn_pinned};
-
-#[cfg(not(heist_loom))]
-pub(crate) use home::Home;
+pub use crate::offload::{
+    CallInfo, CallKind, Compute, blocking_threads, compute, dump_calls, spawn_blocking, spawn_pinned,
+};
 
 /// The id of the task that the calling thread polls, or `None` outside of tasks.
 ///

@@ -1,4 +1,4 @@
-//! A worker gives a task a turn: polls the future, or drops it, and ends the task.
+//! A worker runs a task: polls the future, or drops it, and ends the task.
 
 use super::cell::{Head, Raw, Tail, Task};
 use super::state::{Finish, Outcome, Pend, Start};

@@ -6,7 +6,6 @@ use super::home::Home;
 use super::{JoinError, spawn, turn};
 use crate::budget;
 use heist_pool::job::{Payload, halt_unwinding};
-use heist_pool::pool::Pool;
 use heist_sync::{Mutex, StdArc as Arc, lock};
 use std::collections::VecDeque;
 use std::fmt;
@@ -33,23 +32,23 @@ use std::task::{Context, Poll, Waker, ready};
 /// assert_eq!(sum, 45);
 /// ```
 pub struct JoinSet<T> {
-    /// By seat; `None` if the seat is free.
+    /// By place; `None` if the place is free.
     handles: Vec<Option<JoinHandle<T>>>,
     free: Vec<u32>,
     ended: Arc<Ended>,
 }
 
-/// The seats of tasks that have ended and were not asked for yet.
+/// The places of tasks that have ended and were not asked for yet.
 struct Ended(Mutex<Ends>);
 
 struct Ends {
-    seats: VecDeque<u32>,
+    places: VecDeque<u32>,
     waiter: Option<Waker>,
 }
 
 struct Member {
     ended: Arc<Ended>,
-    seat: u32,
+    place: u32,
 }
 
 impl Tail for Member {
@@ -57,7 +56,7 @@ impl Tail for Member {
 
     fn done(&self, home: Home, orphan: Option<Payload>) {
         let mut ends = lock(&self.ended.0);
-        ends.seats.push_back(self.seat);
+        ends.places.push_back(self.place);
         let waiter = ends.waiter.take();
         drop(ends);
         let told = halt_unwinding(|| {
@@ -74,7 +73,7 @@ impl Tail for Member {
 
 impl Ended {
     fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Ends { seats: VecDeque::new(), waiter: None })))
+        Arc::new(Self(Mutex::new(Ends { places: VecDeque::new(), waiter: None })))
     }
 }
 
@@ -131,7 +130,7 @@ impl<T> JoinSet<T> {
     /// assert!(set.is_empty());
     /// ```
     pub fn detach_all(&mut self) {
-        // Those who leave may still tell their seats; nobody will look there.
+        // Those who leave may still tell their places; nobody will look there.
         self.ended = Ended::new();
         self.free.clear();
         self.handles.clear();
@@ -196,8 +195,8 @@ impl<T> JoinSet<T> {
     /// assert!(set.try_join_next().is_none());
     /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
-        let seat = lock(&self.ended.0).seats.pop_front()?;
-        Some(self.take(seat))
+        let place = lock(&self.ended.0).places.pop_front()?;
+        Some(self.take(place))
     }
 
     /// As [`join_next`](Self::join_next), one poll of it.
@@ -212,33 +211,36 @@ impl<T> JoinSet<T> {
         if self.is_empty() {
             return Poll::Ready(None);
         }
-        ready!(budget::poll_proceed(cx));
-        let mut ends = lock(&self.ended.0);
-        if let Some(seat) = ends.seats.pop_front() {
-            drop(ends);
-            return Poll::Ready(Some(self.take(seat)));
-        }
-        if !ends.waiter.as_ref().is_some_and(|waiter| waiter.will_wake(cx.waker())) {
+        let ends = lock(&self.ended.0);
+        if ends.places.is_empty() {
+            if ends.waiter.as_ref().is_some_and(|waiter| waiter.will_wake(cx.waker())) {
+                return Poll::Pending;
+            }
             // Foreign code does not run under our lock. LIVENESS: who ends meanwhile finds the old waiter or none, so we look
             // again after the new one is in place.
             drop(ends);
             let waiter = cx.waker().clone();
             let mut ends = lock(&self.ended.0);
             let old = ends.waiter.replace(waiter);
-            let seat = ends.seats.pop_front();
+            let has_none = ends.places.is_empty();
             drop(ends);
             drop(old);
-            if let Some(seat) = seat {
-                return Poll::Ready(Some(self.take(seat)));
+            if has_none {
+                return Poll::Pending;
             }
+        } else {
+            drop(ends);
         }
-        Poll::Pending
+        // Only now: a task may poll any number of sets in which nothing has ended.
+        ready!(budget::poll_proceed(cx));
+        // Nobody else takes from the set, so what was there still is.
+        Poll::Ready(self.try_join_next())
     }
 
-    /// The result of a task that has told its seat.
-    fn take(&mut self, seat: u32) -> Result<T, JoinError> {
-        let mut handle = self.handles[seat as usize].take().expect("a seat is told once");
-        self.free.push(seat);
+    /// The result of a task that has told its place.
+    fn take(&mut self, place: u32) -> Result<T, JoinError> {
+        let mut handle = self.handles[place as usize].take().expect("a place is told once");
+        self.free.push(place);
         handle.try_take().expect("a task tells after it is done")
     }
 
@@ -247,14 +249,14 @@ impl<T> JoinSet<T> {
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        let seat = self.free.pop().unwrap_or_else(|| {
+        let place = self.free.pop().unwrap_or_else(|| {
             self.handles.push(None);
             u32::try_from(self.handles.len() - 1).expect("fewer tasks than places for them")
         });
-        let member = Member { ended: Arc::clone(&self.ended), seat };
+        let member = Member { ended: Arc::clone(&self.ended), place };
         let handle = spawn::with_tail(future, member, home, site);
         let abort = handle.abort_handle();
-        self.handles[seat as usize] = Some(handle);
+        self.handles[place as usize] = Some(handle);
         abort
     }
 
@@ -292,12 +294,12 @@ impl<T> JoinSet<T> {
     /// assert_eq!(heist_async::block_on(set.join_next()).unwrap().unwrap(), 1);
     /// ```
     #[track_caller]
-    pub fn spawn_in<F>(&mut self, pool: &Arc<Pool>, future: F) -> AbortHandle
+    pub fn spawn_in<F>(&mut self, pool: &impl super::InPool, future: F) -> AbortHandle
     where
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        self.add(future, Home::of(pool), Location::caller())
+        self.add(future, Home::of(pool.pool()), Location::caller())
     }
 
     /// Runs a closure that blocks, as [`spawn_blocking`](super::spawn_blocking()) does, as a task of the set.
@@ -315,7 +317,8 @@ impl<T> JoinSet<T> {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.add(crate::offload::begin_blocking(f), turn::home(), Location::caller())
+        let site = Location::caller();
+        self.add(crate::offload::begin_blocking(f, site, None), turn::home(), site)
     }
 }
 

@@ -44,12 +44,26 @@ where
 /// ```
 #[track_caller]
 #[inline]
-pub fn spawn_in<F>(pool: &Arc<Pool>, future: F) -> JoinHandle<F::Output>
+pub fn spawn_in<F>(pool: &impl InPool, future: F) -> JoinHandle<F::Output>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    with_tail(future, (), Home::of(pool), Location::caller())
+    with_tail(future, (), Home::of(pool.pool()), Location::caller())
+}
+
+/// What names a pool: heist's `ThreadPool`.
+pub trait InPool {
+    /// The pool itself.
+    #[doc(hidden)]
+    fn pool(&self) -> &Arc<Pool>;
+}
+
+impl InPool for Arc<Pool> {
+    #[inline]
+    fn pool(&self) -> &Arc<Pool> {
+        self
+    }
 }
 
 /// `home` comes with a count of its own, which becomes the task's; the caller keeps the pool for the length of the call.

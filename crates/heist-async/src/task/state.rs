@@ -407,7 +407,9 @@ impl State {
 /// Counting on would free a task that is in use.
 #[cold]
 fn too_many(what: &str) -> ! {
-    eprintln!("heist: one task has more than a hundred million {what}; something clones them without end");
+    heist_sync::warn(format_args!(
+        "one task has more than a hundred million {what}; something clones them without end"
+    ));
     std::process::abort()
 }
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 #[repr(align(128))]
 pub(crate) struct Shard {
     state: Mutex<State>,
-    /// Its driver is gone. Not for long: until its last timer is removed.
+    /// Whether the driver is gone. Once the last timer is removed too, the shard is leased again.
     is_closed: AtomicBool,
     clock: Clock,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Shard {
 #[derive(Debug)]
 struct State {
     wheel: Wheel,
-    /// What the board says.
+    /// The tick that the board has for this shard.
     earliest: u64,
     lease: Option<Lease>,
 }
@@ -51,7 +51,7 @@ pub(crate) enum Set {
 }
 
 impl Shard {
-    /// A shard whose earliest tick is at `index` of the board.
+    /// Leases a shard whose earliest tick is at `index` of the board.
     pub fn lease(board: &Arc<Board>, index: usize) -> &'static Self {
         let lease = Some(Lease { board: Arc::clone(board), index });
         let shard = spare::take().unwrap_or_else(|| {
@@ -68,7 +68,7 @@ impl Shard {
         shard
     }
 
-    /// The driver goes: wakes everything that is set.
+    /// Wakes every timer that is set, because the driver goes.
     pub fn close(&'static self) {
         // ORDERING: before the wakers are woken, and whoever is woken looks after that.
         self.is_closed.store(true, Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl Shard {
         let mut state = lock(&self.state);
         let waker = state.wheel.remove(key);
         if state.lease.is_some() {
-            drop(state);
+            Self::one_less(state);
         } else {
             self.retire(state);
         }
@@ -152,7 +152,7 @@ impl Shard {
                 true
             }
             Moved::Due(waker) => {
-                drop(state);
+                Self::one_less(state);
                 batch::wake(waker);
                 true
             }
@@ -188,6 +188,34 @@ impl Shard {
         }
     }
 
+    /// Tells a closing pool if the timer that was just taken back was the last.
+    #[inline]
+    fn one_less(state: MutexGuard<'_, State>) {
+        // LIVENESS: a closed pool waits for its last timer, and its last thread perhaps in a turn, until the tick of one that was
+        // cancelled. Whoever found the pool closing has noted that before it asked us, under the lock, whether we are in use;
+        // if it comes to the lock after us, it finds that we are not.
+        let board = match &state.lease {
+            Some(lease) if !state.wheel.is_live() && lease.board.is_noted_closing() => {
+                Some(Arc::clone(&lease.board))
+            }
+            _ => None,
+        };
+        drop(state);
+        if let Some(board) = board {
+            board.interrupt();
+        }
+    }
+
+    /// Whether a timer is set that was not cancelled. If not, the board says so from here on: nobody need look any more.
+    pub fn is_used(&self) -> bool {
+        let mut state = lock(&self.state);
+        let is_used = state.wheel.is_live();
+        if !is_used {
+            state.tell(NEVER);
+        }
+        is_used
+    }
+
     /// Whether the driver that looked after it is gone.
     #[inline]
     pub fn is_closed(&self) -> bool {
@@ -214,7 +242,7 @@ impl State {
     fn tell(&mut self, earliest: u64) {
         self.earliest = earliest;
         if let Some(lease) = &self.lease {
-            // ORDERING(E3): written under the lock only. Where it becomes earlier, `Wait::hasten` has the fence; where it
+            // ORDERING(DRIVER-E3): written under the lock only. Where it becomes earlier, `Wait::hasten` has the fence; where it
             // becomes later, the next look is this thread's, or comes after its turn.
             lease.board.shards()[lease.index].store(earliest, Ordering::Relaxed);
         }
@@ -238,7 +266,7 @@ mod spare {
     }
 }
 
-/// A model's objects do not outlive it.
+/// Models have no spare shards: their objects do not outlive them.
 #[cfg(heist_loom)]
 mod spare {
     use super::Shard;
@@ -304,5 +332,31 @@ mod tests {
         assert_eq!(count.0.load(Ordering::Relaxed), 4);
         shard.remove(key);
         again.into_iter().chain([other]).for_each(Shard::close);
+    }
+
+    #[test]
+    fn a_shard_whose_timers_were_all_cancelled_is_not_used() {
+        let board = Arc::new(Board::new(Weak::new(), 1));
+        let shard = Shard::lease(&board, 0);
+        let count = Arc::new(Count::default());
+        let [a, b, c] = [5, 50, 500].map(|when| set(shard, when, &count));
+        shard.remove(a);
+        assert!(shard.is_used());
+        assert_eq!(board.earliest(), 5, "a cancel leaves its tick to the next look");
+        assert!(shard.reset_at(&b, 0));
+        shard.remove(b);
+        assert!(shard.is_used());
+        shard.remove(c);
+        assert!(!shard.is_used());
+        assert_eq!(board.earliest(), NEVER);
+        // The next one is the earliest, whatever there was before.
+        let key = set(shard, 1000, &count);
+        assert!(shard.is_used());
+        assert_eq!(board.earliest(), 1000);
+        shard.fire(1000);
+        assert!(!shard.is_used());
+        assert_eq!(count.0.load(Ordering::Relaxed), 2);
+        shard.remove(key);
+        shard.close();
     }
 }

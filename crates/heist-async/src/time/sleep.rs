@@ -168,7 +168,10 @@ impl Sleep {
 
     fn set(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let wakes = WakerId::of(cx.waker());
-        let (shard, set) = driver::with(|driver| {
+        let (shard, set) = driver::register(|driver, before: Option<(&'static Shard, Set)>| {
+            if let Some((shard, Set::Waits(key))) = before {
+                shard.remove(key);
+            }
             let shard = driver.shard();
             (shard, shard.insert(self.deadline, cx.waker().clone()))
         });
@@ -179,7 +182,7 @@ impl Sleep {
             }
             Set::Due => self.finish(),
             Set::Closed => {
-                // The calling thread's pool is about to end. The next poll may be elsewhere.
+                // Whoever polls keeps the pool, and that its driver, so this does not come. The next poll may be elsewhere.
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }

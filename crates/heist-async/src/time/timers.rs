@@ -6,28 +6,28 @@ use heist_sync::atomic::Ordering;
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
-/// Shards per thread that runs at once.
+/// How many shards there are for each thread that runs at once.
 const PER_THREAD: usize = 2;
 
 #[derive(Debug)]
 pub(crate) struct Timers {
-    /// Made on first use. A power of two.
+    /// The shards, each leased on first use. Their number is a power of two.
     shards: Box<[OnceLock<&'static Shard>]>,
 }
 
 impl Timers {
-    /// How many shards a pool has.
+    /// Says how many shards a pool with this parallelism has.
     pub fn shards_for(parallelism: usize) -> usize {
         (parallelism * PER_THREAD).next_power_of_two()
     }
 
-    /// For a board with `shards` shards, a power of two.
+    /// Makes the timers for a board with `shards` shards, a power of two.
     pub fn new(shards: usize) -> Self {
         assert!(shards.is_power_of_two());
         Self { shards: (0..shards).map(|_| OnceLock::new()).collect() }
     }
 
-    /// The calling thread's shard.
+    /// Returns the shard in which the calling thread sets its timers.
     #[inline]
     pub fn here(&self, board: &Arc<Board>) -> &'static Shard {
         let index = thread_number() & (self.shards.len() - 1);
@@ -37,7 +37,7 @@ impl Timers {
     /// Wakes what is due at `now`.
     pub fn fire(&self, board: &Board, now: u64) {
         for (earliest, shard) in board.shards().iter().zip(&self.shards) {
-            // ORDERING: a timer that is missed here is one that was set just now; the next turn sees it (E3).
+            // ORDERING: a timer that is missed here is one that was set just now; the next turn sees it (DRIVER-E3).
             if earliest.load(Ordering::Relaxed) <= now
                 && let Some(shard) = shard.get()
             {
@@ -46,13 +46,19 @@ impl Timers {
         }
     }
 
-    /// Wakes everything: nobody looks any more.
+    /// Whether a timer is set that was not cancelled. It takes the lock of every shard, so only a closing pool asks.
+    pub fn is_used(&self) -> bool {
+        // All of them, so that those without a timer say so.
+        self.shards.iter().filter_map(OnceLock::get).filter(|shard| shard.is_used()).count() > 0
+    }
+
+    /// Wakes every timer, because nobody looks after them any more.
     pub fn close(&self) {
         self.shards.iter().filter_map(OnceLock::get).for_each(|shard| shard.close());
     }
 }
 
-/// Threads in the order in which they first set a timer.
+/// Numbers threads in the order in which they first set a timer.
 fn thread_number() -> usize {
     // std's counter in every build: it only spreads the threads, and says nothing about anything else.
     use heist_sync::std_atomic::AtomicUsize;

@@ -75,7 +75,7 @@ fn tell(title: &str, run: &(Trace, Duration), width: usize, out: &mut impl Write
 mod tests {
     use super::*;
 
-    /// The seeds' figures: static split waits for the slowest, stealing for the average.
+    /// A static split waits for the slowest worker, stealing for the average one.
     #[test]
     fn stealing_beats_the_static_split_on_any_number_of_workers() {
         for n in [1, 2, 4, 7] {

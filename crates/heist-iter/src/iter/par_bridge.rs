@@ -54,10 +54,10 @@ impl<Iter: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<Iter> {
     fn drive_unindexed<C: UnindexedConsumer<Iter::Item>>(self, consumer: C) -> C::Result {
         let workers = pool::current_num_threads();
         let shared = Shared {
-            seats: AtomicUsize::new(workers),
+            parts_left: AtomicUsize::new(workers),
             iter: Mutex::new(self.iter.fuse()),
             has_ended: AtomicBool::new(false),
-            is_here: (0..workers).map(|_| AtomicBool::new(false)).collect(),
+            here: Mutex::new(Vec::with_capacity(workers)),
         };
         let result = bridge_unindexed(&shared, consumer);
         drop(shared);
@@ -68,11 +68,11 @@ impl<Iter: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<Iter> {
 /// The iterator, and who takes part.
 struct Shared<Iter> {
     /// How many more parts there may be.
-    seats: AtomicUsize,
+    parts_left: AtomicUsize,
     iter: Mutex<Fuse<Iter>>,
     has_ended: AtomicBool,
-    /// For each worker, whether it has come here.
-    is_here: Box<[AtomicBool]>,
+    /// The threads that have come here, by number.
+    here: Mutex<Vec<usize>>,
 }
 
 impl<Iter: Iterator<Item: Send> + Send> UnindexedProducer for &Shared<Iter> {
@@ -81,20 +81,21 @@ impl<Iter: Iterator<Item: Send> + Send> UnindexedProducer for &Shared<Iter> {
 
     fn split(self) -> (Self, Option<Self>) {
         // ORDERING: Relaxed: only the count matters.
-        let seat =
-            self.seats.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seats| seats.checked_sub(1));
-        (self, seat.is_ok().then_some(self))
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        let part = self.parts_left.fetch_update(set, fetch, |parts| parts.checked_sub(1));
+        (self, part.is_ok().then_some(self))
     }
 
     fn fold_with<F: Folder<Iter::Item>>(self, mut folder: F) -> F {
         // The iterator's `next` may itself wait for parallel work. Where a waiting worker runs other jobs, one of them
         // may be another part of this very loop, which would then wait for the lock that its own thread holds. One part
-        // per worker is enough: it goes on until the end.
-        if let Some(index) = pool::current_thread_index() {
-            // ORDERING: Relaxed: only read by the thread that wrote it.
-            if self.is_here[index % self.is_here.len()].swap(true, Ordering::Relaxed) {
+        // per thread is enough: it goes on until the end.
+        if let Some(number) = pool::thread_number() {
+            let mut here = heist_sync::lock(&self.here);
+            if here.contains(&number) {
                 return folder;
             }
+            here.push(number);
         }
         // ORDERING: Relaxed, here and below: a hint that saves taking the lock; the lock orders everything else.
         while !folder.full() && !self.has_ended.load(Ordering::Relaxed) {

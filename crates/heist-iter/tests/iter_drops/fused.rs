@@ -1,7 +1,7 @@
 //! Loops with all their types, as users write them; several panics at once; and vectors that are collected into.
 
 use crate::ledger::{Item, Ledger, Place, Planted, Trap};
-use heist_iter::ThreadPoolBuilder;
+use heist::ThreadPoolBuilder;
 use heist_iter::prelude::*;
 use std::collections::LinkedList;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -22,7 +22,7 @@ mod sources;
 use adaptors::{ADAPTORS, Adaptor};
 use ends::{Drive, ENDS, End};
 use erased::{IndexedLoop, Loop};
-use heist_iter::ThreadPoolBuilder;
+use heist::ThreadPoolBuilder;
 use heist_iter::prelude::*;
 use ledger::{Ledger, Place, Planted, Trap};
 use sources::{SOURCES, Source, Stream};

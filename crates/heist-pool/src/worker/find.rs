@@ -1,17 +1,68 @@
 //! Where a thread looks for work, in the policy's order.
 
-use super::{Local, Worker};
+use super::{Status, Worker, WorkerShared};
 use crate::driver::Patience;
-use crate::forks::{Care, Claimed, Look};
-use crate::job::JobRef;
-use crate::place::For;
-use crate::task::TaskRef;
+use crate::permits::Count;
+use crate::queues::forks::{Care, Claimed, Look};
+use crate::queues::job::JobRef;
+use crate::queues::task::TaskRef;
 use heist_deque::Steal;
+use heist_os::WokenFor;
 use heist_policy::{self as policy, Ladder, Limits, Source, Sources};
 use heist_sync::clock::Instant;
 use heist_sync::planted::is_planted;
+use heist_sync::rand::Random;
 use heist_sync::thread;
 use heist_trace::Kind;
+use std::cell::{Cell, RefCell};
+
+/// How a thread looks for work.
+pub(super) struct Search {
+    /// It is counted as a searcher.
+    pub is_on: Cell<bool>,
+    /// Counts its looks.
+    turn: Cell<u32>,
+    random: RefCell<Random>,
+    /// Since when it has seen something in the injector and run its own.
+    injected_since: Cell<Option<Instant>>,
+}
+
+impl Search {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            is_on: Cell::new(false),
+            turn: Cell::new(0),
+            random: RefCell::new(Random::new(seed)),
+            injected_since: Cell::new(None),
+        }
+    }
+
+    fn next_turn(&self) -> u32 {
+        let turn = self.turn.get().wrapping_add(1);
+        self.turn.set(turn);
+        turn
+    }
+
+    /// Whether this thread has left the injector alone for too long, as far as it has looked at the clock.
+    fn has_injected_waited(&self, turn: u32, view: Sources) -> bool {
+        if !(view.injector || view.injected_tasks) || !(view.own_spawned || view.own_tasks) {
+            self.injected_since.set(None);
+            return false;
+        }
+        if !turn.is_multiple_of(policy::tuning::CLOCK_EVERY) {
+            return false;
+        }
+        let Some(since) = self.injected_since.get() else {
+            self.injected_since.set(Some(Instant::now()));
+            return false;
+        };
+        let waited = since.elapsed().as_nanos() >= u128::from(policy::tuning::INJECTED_WAIT_NS);
+        if waited {
+            self.injected_since.set(None);
+        }
+        waited
+    }
+}
 
 /// Something to run.
 #[must_use]
@@ -25,15 +76,15 @@ pub enum Found<'a> {
         /// The half.
         job: Claimed<'a>,
         /// Whose it is.
-        victim: &'a Worker,
+        victim: &'a WorkerShared,
     },
 }
 
 impl Found<'_> {
-    fn what(&self) -> For {
+    fn what(&self) -> WokenFor {
         match self {
-            Self::Task(_) => For::Task,
-            Self::Job(_) | Self::Fork { .. } => For::Job,
+            Self::Task(_) => WokenFor::Task,
+            Self::Job(_) | Self::Fork { .. } => WokenFor::Job,
         }
     }
 }
@@ -74,7 +125,7 @@ pub(super) enum What {
     Jobs,
     /// Jobs and tasks: it is at the bottom of its own.
     All,
-    /// Only tasks: it has no index.
+    /// Only tasks: it has no permit.
     Tasks,
 }
 
@@ -83,59 +134,86 @@ pub(super) enum What {
 pub(super) struct Memory {
     round: u32,
     unanswered: Unanswered,
-    next: NextSeen,
+    lifo: LifoSeen,
 }
 
-/// A victim in the middle of a turn with a task in its next place, and since when it has been seen there.
+/// A victim in the middle of a poll with a task in its LIFO slot, and since when it has been seen there.
 #[derive(Default)]
-struct NextSeen(Option<(u16, u32, Instant)>);
+struct LifoSeen(Option<(u16, Status, Instant)>);
 
-impl NextSeen {
-    /// Whether a victim may turn out in a moment not to get to its next task.
+impl LifoSeen {
+    /// Whether a victim may turn out in a moment not to get to the task in its LIFO slot.
     fn is_watched(&self) -> bool {
         self.0.is_some()
     }
 
-    /// True if `victim` does not get to its next task.
-    fn is_due(&mut self, victim: &Worker) -> bool {
-        let pace = victim.pace();
+    /// True if `victim` does not get to the task in its LIFO slot.
+    fn is_due(&mut self, victim: &WorkerShared) -> bool {
+        let status = victim.status();
         match self.0 {
-            Some((v, p, since)) if v == victim.id && p == pace => {
-                since.elapsed().as_nanos() >= u128::from(policy::tuning::NEXT_STEALABLE_NS)
+            Some((v, p, since)) if v == victim.id() && p == status => {
+                since.elapsed().as_nanos() >= u128::from(policy::tuning::LIFO_STEALABLE_NS)
             }
             _ => {
-                self.0 = Some((victim.id, pace, Instant::now()));
+                self.0 = Some((victim.id(), status, Instant::now()));
                 false
             }
         }
     }
 }
 
-impl Local {
+impl Worker {
     /// Everything but stealing: own queues, injector, broadcasts to the own index, sockets and timers.
     pub(super) fn find_near(&self) -> Option<Found<'static>> {
-        let turn = self.next_turn();
-        if let Some(job) = self.index.get().and_then(|i| self.pool.broadcasts(i).pop()) {
+        let turn = self.search.next_turn();
+        if let Some(job) = self.take_broadcast() {
             return Some(Found::Job(job));
         }
-        let attend = self.pool.attendance();
-        if (turn.is_multiple_of(policy::tuning::DRIVER_EVERY) || attend.is_called())
-            && let Some(seat) = attend.pass()
-        {
-            seat.turn(Patience::None);
+        let driver = self.pool.driver();
+        if turn.is_multiple_of(policy::tuning::DRIVER_EVERY) || driver.is_called() {
+            self.poll_driver();
         }
         let found = self.look_near(turn, What::All);
         if found.is_some() {
             return found;
         }
-        attend.pass()?.turn(Patience::None);
-        self.look_near(turn, What::All)
+        if self.poll_driver() { self.look_near(turn, What::All) } else { None }
+    }
+
+    /// Looks at sockets and timers, if there is something to look after and nobody else does. Tasks that are woken go to the own
+    /// queue.
+    fn poll_driver(&self) -> bool {
+        let Some(lock) = self.pool.driver().try_poll() else { return false };
+        let was_in = self.tasks.is_in_driver.replace(true);
+        lock.turn(Patience::None);
+        self.tasks.is_in_driver.set(was_in);
+        drop(lock);
+        self.announce_found();
+        true
+    }
+
+    /// The driver has put tasks into the own queue. This thread runs the first one; others may help with the rest.
+    pub(super) fn announce_found(&self) {
+        if self.shared.tasks.len() > 1 {
+            self.pool.announce(WokenFor::Task);
+        }
+    }
+
+    /// A job that only the holder of this thread's permit may run. It tells its index, so that is observed from here on.
+    fn take_broadcast(&self) -> Option<JobRef> {
+        let queue = self.pool.queues().broadcasts(self.permit.index()?);
+        if queue.is_empty() {
+            return None;
+        }
+        // Without the permit there is another queue to look at.
+        let index = self.observe_held()?;
+        self.pool.queues().broadcasts(index as u16).pop()
     }
 
     /// As `find_near`, without tasks.
     pub(super) fn find_job_near(&self) -> Option<JobRef> {
-        let turn = self.next_turn();
-        if let Some(job) = self.index.get().and_then(|i| self.pool.broadcasts(i).pop()) {
+        let turn = self.search.next_turn();
+        if let Some(job) = self.take_broadcast() {
             return Some(job);
         }
         match self.look_near(turn, What::Jobs)? {
@@ -144,38 +222,29 @@ impl Local {
         }
     }
 
-    /// A task from anywhere, for a thread without an index.
+    /// A task from anywhere, for a thread without a permit.
     pub(super) fn find_task(&self) -> Option<Found<'_>> {
-        if let Some(found) = self.look_near(self.next_turn(), What::Tasks) {
+        if let Some(found) = self.look_near(self.search.next_turn(), What::Tasks) {
             return Some(found);
         }
-        if let Some(seat) = self.pool.attendance().pass() {
-            seat.turn(Patience::None);
-        }
-        self.look_near(self.next_turn(), What::Tasks).or_else(|| self.steal_round(What::Tasks))
-    }
-
-    fn next_turn(&self) -> u32 {
-        let turn = self.turn.get().wrapping_add(1);
-        self.turn.set(turn);
-        turn
+        self.poll_driver();
+        self.look_near(self.search.next_turn(), What::Tasks).or_else(|| self.steal_round(What::Tasks))
     }
 
     fn look_near(&self, turn: u32, what: What) -> Option<Found<'static>> {
         let (jobs, tasks) = (what != What::Tasks, what != What::Jobs);
         let mut view = Sources {
-            injector: jobs && !self.pool.injector().is_empty(),
-            injected_tasks: tasks && !self.pool.tasks().is_empty(),
+            injector: jobs && !self.pool.queues().jobs.is_empty(),
+            injected_tasks: tasks && !self.pool.queues().tasks.is_empty(),
             own_spawned: jobs && !self.spawned.is_empty(),
-            own_tasks: tasks && self.has_own_tasks(),
+            own_tasks: tasks && self.shared.has_tasks(),
             injected_wait: false,
-            steal: false,
         };
-        view.injected_wait = self.has_injected_waited(turn, view);
+        view.injected_wait = self.search.has_injected_waited(turn, view);
         loop {
             match policy::next_source(turn, view) {
                 Source::Injector => {
-                    if let Some(job) = self.pool.injector().pop() {
+                    if let Some(job) = self.pool.queues().jobs.pop() {
                         return Some(Found::Job(job));
                     }
                     view.injector = false;
@@ -198,29 +267,9 @@ impl Local {
                     }
                     view.own_tasks = false;
                 }
-                Source::Steal | Source::Park => return None,
+                Source::Elsewhere => return None,
             }
         }
-    }
-
-    /// Whether this thread has left the injector alone for too long, as far as it has looked at the clock.
-    fn has_injected_waited(&self, turn: u32, view: Sources) -> bool {
-        if !(view.injector || view.injected_tasks) || !(view.own_spawned || view.own_tasks) {
-            self.injected_since.set(None);
-            return false;
-        }
-        if !turn.is_multiple_of(policy::tuning::CLOCK_EVERY) {
-            return false;
-        }
-        let Some(since) = self.injected_since.get() else {
-            self.injected_since.set(Some(Instant::now()));
-            return false;
-        };
-        let waited = since.elapsed().as_nanos() >= u128::from(policy::tuning::INJECTED_WAIT_NS);
-        if waited {
-            self.injected_since.set(None);
-        }
-        waited
     }
 
     /// One round over all other threads, from a random one on.
@@ -229,12 +278,12 @@ impl Local {
     }
 
     fn steal_round_noting(&self, what: What, memory: &mut Memory) -> Option<Found<'_>> {
-        let table = self.pool.table();
+        let table = self.pool.threads().table();
         let n = table.len();
-        let start = self.random.borrow_mut().below(n);
+        let start = self.search.random.borrow_mut().below(n);
         let care = Care::in_round(memory.round);
         memory.round = memory.round.wrapping_add(1);
-        for v in policy::victims(n, start, usize::from(self.worker.id)) {
+        for v in policy::victims(n, start, usize::from(self.shared.id())) {
             let Some(victim) = table.get(v) else { continue };
             let mut found = None;
             if what != What::Tasks {
@@ -242,32 +291,32 @@ impl Local {
                     .steal_fork(victim, care, &mut memory.unanswered)
                     .or_else(|| self.steal_spawned(victim, &mut memory.unanswered));
                 if care == Care::Full && found.is_none() && !victim.has_jobs() {
-                    memory.unanswered.forget(victim.id);
+                    memory.unanswered.forget(victim.id());
                 }
             }
             if found.is_none() && what != What::Jobs {
                 found = self.steal_task(victim, what, memory);
             }
             if found.is_some() {
-                self.trace(Kind::Steal, u32::from(victim.id));
+                self.trace(Kind::Steal, u32::from(victim.id()));
                 return found;
             }
         }
         None
     }
 
-    fn steal_task(&self, victim: &Worker, what: What, memory: &mut Memory) -> Option<Found<'static>> {
-        if let Some(task) = victim.tasks.steal_into(&self.worker.tasks) {
+    fn steal_task(&self, victim: &WorkerShared, what: What, memory: &mut Memory) -> Option<Found<'static>> {
+        if let Some(task) = victim.tasks.steal_into(&self.shared.tasks) {
             return Some(Found::Task(task));
         }
         // Who only runs tasks is there because the others do not get to theirs.
-        let due = victim.tasks.has_next() && (what == What::Tasks || memory.next.is_due(victim));
-        if due { victim.tasks.steal_next().map(Found::Task) } else { None }
+        let due = victim.tasks.has_lifo() && (what == What::Tasks || memory.lifo.is_due(victim));
+        if due { victim.tasks.steal_lifo().map(Found::Task) } else { None }
     }
 
     fn steal_fork<'a>(
         &self,
-        victim: &'a Worker,
+        victim: &'a WorkerShared,
         care: Care,
         unanswered: &mut Unanswered,
     ) -> Option<Found<'a>> {
@@ -275,17 +324,17 @@ impl Local {
             match victim.stack.steal(care) {
                 Look::Claimed(job) => return Some(Found::Fork { job, victim }),
                 Look::Lost => {}
-                Look::Asked if unanswered.is_due(victim.id) && victim.stack.force() => {}
+                Look::Asked if unanswered.is_due(victim.id()) && victim.stack.force() => {}
                 Look::Asked | Look::Nothing => return None,
             }
         }
     }
 
-    fn steal_spawned<'a>(&self, victim: &'a Worker, unanswered: &mut Unanswered) -> Option<Found<'a>> {
+    fn steal_spawned<'a>(&self, victim: &'a WorkerShared, unanswered: &mut Unanswered) -> Option<Found<'a>> {
         loop {
             match victim.spawned.steal() {
                 Steal::Success(job) => return Some(Found::Job(job)),
-                Steal::Retry if unanswered.is_due(victim.id) && victim.spawned.force() => {}
+                Steal::Retry if unanswered.is_due(victim.id()) && victim.spawned.force() => {}
                 Steal::Retry | Steal::Empty => return None,
             }
         }
@@ -296,15 +345,15 @@ impl Local {
         if let Some(found) = self.find_near() {
             return Some(found);
         }
-        if !self.searching.get() {
-            if !self.pool.idle().try_search(self.pool.parallelism()) {
+        if !self.search.is_on.get() {
+            if !self.pool.permits().try_search(self.pool.parallelism()) {
                 return None;
             }
-            self.searching.set(true);
+            self.search.is_on.set(true);
         }
         let limits = match self.last.get() {
-            For::Job => Limits::DEFAULT,
-            For::Task => Limits::AFTER_TASKS,
+            WokenFor::Job => Limits::DEFAULT,
+            WokenFor::Task => Limits::AFTER_TASKS,
         };
         let mut rounds = 0;
         let mut memory = Memory::default();
@@ -322,15 +371,15 @@ impl Local {
             rounds += 1;
             // An owner that has not answered yet has work for us: it is forced in a moment.
             let spun_ns = if memory.unanswered.0.is_some() { 0 } else { started.elapsed().as_nanos() as u64 };
-            // Nor is a next task that somebody does not get to left behind.
-            if memory.next.is_watched()
-                && started.elapsed().as_nanos() < 2 * u128::from(policy::tuning::NEXT_STEALABLE_NS)
+            // Nor is a task in a LIFO slot that its owner does not get to left behind.
+            if memory.lifo.is_watched()
+                && started.elapsed().as_nanos() < 2 * u128::from(policy::tuning::LIFO_STEALABLE_NS)
             {
                 thread::yield_now();
                 continue;
             }
             match policy::step(rounds, spun_ns, limits) {
-                Ladder::Searching | Ladder::Sleepy => thread::yield_now(),
+                Ladder::Searching => thread::yield_now(),
                 Ladder::Parked => return None,
             }
         }
@@ -338,16 +387,16 @@ impl Local {
 
     /// A searcher has something to do: it stops searching, and if it was the last, another takes its place.
     pub(super) fn end_search(&self, found: &Found<'_>) {
-        if self.searching.replace(false) {
-            let counters = self.pool.idle().end_search();
-            let silent = is_planted("idle_last_searcher_is_silent");
-            if !silent && policy::on_found_work(counters.view()) == policy::Wake::One {
-                self.pool.wake_one(found.what());
-            }
+        if !self.search.is_on.replace(false) {
+            return;
         }
-    }
-
-    pub(super) fn is_recalled(&self) -> bool {
-        self.index.get().is_some_and(|i| self.pool.idle().is_recalled(i))
+        let counters = self.pool.permits().end_search();
+        let silent = is_planted("idle_last_searcher_is_silent");
+        if !silent && policy::on_found_work(counters.view()) == policy::Wake::One {
+            self.pool.permits().wake_one(&self.pool, found.what());
+        } else if counters.get(Count::Free) == 0 {
+            // LIVENESS: work that was announced while we searched may be left, and every permit is now in use, perhaps for long.
+            self.pool.watched().watch_for(found.what());
+        }
     }
 }

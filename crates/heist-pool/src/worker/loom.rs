@@ -3,15 +3,20 @@
 //! The last rule of every model: either somebody takes the job, or a thread sleeps beside it for ever, which loom reports as
 //! a deadlock.
 
-use super::Local;
 use super::park::Slept;
+use super::{Doing, Role, Worker};
 use crate::driver::{Driver, Patience};
-use crate::forks::Slot;
-use crate::job::{HeapJob, JobRef};
+use crate::permits::Counters;
 use crate::pool::{Config, Pool};
-use heist_sync::{Parker, StdArc as Arc, thread};
+use crate::queues::forks::{Popped, Slot};
+use crate::queues::job::{HeapJob, JobRef};
+use crate::queues::task::{Header, Place, TaskRef, Vtable};
+use crate::signal::{Awaited, Signal};
+use heist_sync::cell::UnsafeCell;
+use heist_sync::{Interrupt, Parker, StdArc as Arc, thread};
 use loom::model::Builder;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn check(preemptions: usize, model: impl Fn(bool) + Send + Sync + Copy + 'static) {
     let executions = Arc::new(AtomicUsize::new(0));
@@ -29,32 +34,40 @@ fn check(preemptions: usize, model: impl Fn(bool) + Send + Sync + Copy + 'static
 }
 
 /// A pool that starts no threads of its own.
-fn pool(indices: usize) -> Arc<Pool> {
-    Pool::new(Config { parallelism: indices, foreign_threads: true, ..Config::default() })
+fn pool(permits: usize) -> Arc<Pool> {
+    Pool::new(Config { parallelism: permits, foreign_threads: true, ..Config::default() })
 }
 
-/// Runs `f` on the calling thread as a worker with `index`.
-fn work<R>(pool: &Arc<Pool>, index: u16, f: impl FnOnce(&Local) -> R) -> R {
-    let worker = pool.table().enrol().unwrap();
-    pool.guest_comes();
-    assert_eq!(pool.idle().open().acquire(worker.id(), Some(index)), Some(index));
-    let local = Local::new(pool.clone(), worker, false);
-    // SAFETY: `local` stays in this frame for as long as its thread uses it, and loom's hot blocks stay for ever. Nobody
+/// Runs `f` on the calling thread as a worker without a permit.
+fn enrol<R>(pool: &Arc<Pool>, f: impl FnOnce(&Worker) -> R) -> R {
+    let shared = pool.threads().table().enrol().unwrap();
+    pool.threads().guest_comes();
+    let worker = Worker::new(pool.clone(), shared, Role::Holder);
+    // SAFETY: `worker` stays in this frame for as long as its thread uses it, and loom's hot blocks stay for ever. Nobody
     // leaves: that is a model of its own, and loom 0.7 cannot order the counts of three visitors (an assertion of its own).
-    unsafe { local.enter() };
-    local.start_with(index, false);
-    f(&local)
+    unsafe { worker.enter() };
+    f(&worker)
+}
+
+/// Runs `f` on the calling thread as a worker with the permit `index`.
+fn work<R>(pool: &Arc<Pool>, index: u16, f: impl FnOnce(&Worker) -> R) -> R {
+    enrol(pool, |worker| {
+        let got = pool.permits().open().acquire(worker.shared().id(), Some(index));
+        assert_eq!(got, Some(index));
+        worker.start_with(index, false);
+        f(worker)
+    })
 }
 
 /// What a worker's loop does from the moment it has found nothing: sleeps until there is something.
-fn sleep_until_found(local: &Local) {
+fn sleep_until_found(worker: &Worker) {
     loop {
-        match local.sleep() {
+        match worker.sleep() {
             Slept::Resumed => {
-                let found = local.search();
+                let found = worker.search();
                 if let Some(found) = found {
-                    local.end_search(&found);
-                    local.run_found(found);
+                    worker.end_search(&found);
+                    worker.run_found(found);
                     return;
                 }
             }
@@ -92,53 +105,60 @@ impl Job {
 }
 
 /// As `join` does: forks `job`; what it gives back is to be joined.
-fn fork(local: &Local, job: &Arc<Job>) -> *mut Slot {
-    let hot = local.hot();
+fn fork(worker: &Worker, job: &Arc<Job>) -> *mut Slot {
+    let hot = worker.hot();
     let slot = hot.top();
     // SAFETY: the models keep their jobs to the end.
     unsafe { hot.push_at(slot, Job::run, Arc::as_ptr(job).cast_mut().cast()) };
     if hot.is_slow_push(slot) {
-        let _ = local.push_slow(slot);
+        // SAFETY: it was pushed last, and has found its bound.
+        let _ = unsafe { worker.push_slow(slot) };
     }
     slot
 }
 
-/// The end of the join, for a job that the model wants stolen: a wait for its end.
-fn wait_stolen(local: &Local, slot: *mut Slot) {
-    // SAFETY: a slot of the own stack.
-    let state = unsafe { &*slot };
-    while state.announce_wait() {
-        local.worker().parker().park();
+/// As the end of `join`: what became of the job that was forked last.
+fn pop(worker: &Worker, slot: *mut Slot) -> Popped {
+    // SAFETY: it was pushed last.
+    if !unsafe { worker.hot().pop_is_slow(slot) } {
+        return Popped::Mine;
     }
-    assert!(local.hot().pop_is_slow(slot), "a stolen slot is below the bound");
-    assert_eq!(local.pop_slow(slot), crate::forks::Popped::Stolen);
-    wait_for(local, slot);
+    // SAFETY: it was popped last, and has found its bound.
+    unsafe { worker.pop_slow(slot) }
 }
 
-/// Waits for a slot that was popped and turned out to be stolen, without lending the index.
-fn wait_for(local: &Local, slot: *mut Slot) {
-    local.worker().stack.stand_above(local.hot(), slot);
-    // SAFETY: a slot of the own stack.
-    let state = unsafe { &*slot };
-    while state.announce_wait() {
-        local.worker().parker().park();
+/// The end of the join, for a job that the model wants stolen: a wait for its end.
+fn wait_stolen(worker: &Worker, slot: *mut Slot) {
+    while worker.shared().stack.slot_of(slot).announce_wait() {
+        worker.shared().parker().park();
     }
-    local.worker().stack.reset(local.hot(), slot);
+    assert_eq!(pop(worker, slot), Popped::Stolen);
+    wait_for(worker, slot);
+}
+
+/// Waits for a slot that was popped and turned out to be stolen, without lending the permit.
+fn wait_for(worker: &Worker, slot: *mut Slot) {
+    let stack = &worker.shared().stack;
+    // SAFETY: popped last, and stolen.
+    unsafe { stack.stand_above(worker.hot(), slot) };
+    while stack.slot_of(slot).announce_wait() {
+        worker.shared().parker().park();
+    }
+    // SAFETY: as above, and it is done.
+    unsafe { stack.reset(worker.hot(), slot) };
 }
 
 /// Answers the request that every worker starts with, so that the race begins without one.
-fn calm(local: &Local) {
-    let slot = fork(local, &Job::new());
-    if local.hot().pop_is_slow(slot) {
-        let _ = local.pop_slow(slot);
-    }
+fn calm(worker: &Worker) {
+    let slot = fork(worker, &Job::new());
+    let _ = pop(worker, slot);
 }
 
 /// Runs both from a common line: `owner` after `prepare`, on one thread; the others on theirs.
 fn race(
     sleeper_first: bool,
     pool: &Arc<Pool>,
-    owner: impl FnOnce(&Local) + Send + 'static,
+    owner: impl FnOnce(&Worker) + Send + 'static,
     sleepers: Vec<Box<dyn FnOnce() + Send>>,
 ) {
     let start = |sleepers: Vec<Box<dyn FnOnce() + Send>>| -> Vec<_> {
@@ -148,11 +168,11 @@ fn race(
         let (ready, go) = (Arc::new(Parker::new()), Arc::new(Parker::new()));
         let (is_ready, may_go, pool) = (ready.clone(), go.clone(), pool.clone());
         let owner = thread::spawn(move || {
-            work(&pool, 0, |local| {
-                calm(local);
+            work(&pool, 0, |worker| {
+                calm(worker);
                 is_ready.unpark();
                 may_go.park();
-                owner(local);
+                owner(worker);
             });
         });
         ready.park();
@@ -164,10 +184,10 @@ fn race(
         owner.join().unwrap();
         others.into_iter().for_each(|t| t.join().unwrap());
     } else {
-        work(pool, 0, |local| {
-            calm(local);
+        work(pool, 0, |worker| {
+            calm(worker);
             let others = start(sleepers);
-            owner(local);
+            owner(worker);
             others.into_iter().for_each(|t| t.join().unwrap());
         });
     }
@@ -186,16 +206,16 @@ fn sleep_against_a_fork() {
     check(3, |first| {
         let (pool, job) = (pool(2), Job::new());
         let forked = job.clone();
-        let owner = move |local: &Local| {
-            let slot = fork(local, &forked);
-            wait_stolen(local, slot);
+        let owner = move |worker: &Worker| {
+            let slot = fork(worker, &forked);
+            wait_stolen(worker, slot);
         };
         race(first, &pool, owner, vec![sleeper(&pool, 1)]);
         assert_eq!(job.runs(), 1);
     });
 }
 
-/// The same while the owner answers an older request with a job that it then takes back (E8).
+/// The same while the owner answers an older request with a job that it then takes back (FORK-E8).
 ///
 /// Bugs hunted: the request comes before the thread is counted (`idle_arm_before_count`), the owner reads the counters
 /// before it clears the request (`idle_clear_after_counters`).
@@ -204,37 +224,37 @@ fn sleep_against_an_answer() {
     check(3, |first| {
         let (pool, job) = (pool(2), Job::new());
         let forked = job.clone();
-        let owner = move |local: &Local| {
-            let _ = local.worker().stack.arm();
+        let owner = move |worker: &Worker| {
+            let _ = worker.shared().stack.arm();
             // Nobody but the sleeper can have it, and then it has had its job.
             let other = Job::new();
-            let slot = fork(local, &other);
-            if local.hot().pop_is_slow(slot) && local.pop_slow(slot) == crate::forks::Popped::Stolen {
-                wait_for(local, slot);
+            let slot = fork(worker, &other);
+            if pop(worker, slot) == Popped::Stolen {
+                wait_for(worker, slot);
                 forked.0.fetch_add(1, Ordering::Relaxed);
                 return;
             }
-            let slot = fork(local, &forked);
-            wait_stolen(local, slot);
+            let slot = fork(worker, &forked);
+            wait_stolen(worker, slot);
         };
         race(first, &pool, owner, vec![sleeper(&pool, 1)]);
         assert_eq!(job.runs(), 1);
     });
 }
 
-/// The same with a job from outside (E9).
+/// The same with a job from outside (PERMIT-E3).
 #[test]
 fn sleep_against_an_injected_job() {
     check(3, |first| {
         let (pool, job) = (pool(2), Job::new());
         let queued = job.clone();
-        let owner = move |local: &Local| local.pool().inject(queued.queued());
+        let owner = move |worker: &Worker| worker.pool().inject(queued.queued());
         race(first, &pool, owner, vec![sleeper(&pool, 1)]);
         assert_eq!(job.runs(), 1);
     });
 }
 
-/// The same with a job that the owner spawns into its own queue (E9, `idle_spawn_unfenced`).
+/// The same with a job that the owner spawns into its own queue (PERMIT-E3, `idle_spawn_unfenced`).
 #[test]
 fn sleep_against_a_spawned_job() {
     check(3, |first| {
@@ -242,8 +262,8 @@ fn sleep_against_a_spawned_job() {
         let queued = job.clone();
         let over = Arc::new(Parker::new());
         let is_over = over.clone();
-        let owner = move |local: &Local| {
-            local.spawn(queued.queued());
+        let owner = move |worker: &Worker| {
+            worker.spawn(queued.queued());
             // Blocks as any user's code may: a job that only this thread could run is lost then.
             over.park();
         };
@@ -266,65 +286,96 @@ fn two_sleepers_against_two_jobs() {
     check(1, |first| {
         let (pool, jobs) = (pool(3), [Job::new(), Job::new()]);
         let queued = jobs.clone();
-        let owner = move |local: &Local| queued.iter().for_each(|job| local.pool().inject(job.queued()));
+        let owner = move |worker: &Worker| queued.iter().for_each(|job| worker.pool().inject(job.queued()));
         race(first, &pool, owner, vec![sleeper(&pool, 1), sleeper(&pool, 2)]);
         assert!(jobs.iter().all(|job| job.runs() == 1));
     });
 }
 
-/// Two threads over one index: the first lends it and wants it back, the other runs its job and gives it back. With a third,
+/// What a program keeps for an index. loom complains if two threads are in it with nothing between them.
+struct Scratch(UnsafeCell<usize>);
+
+// SAFETY: loom checks every access.
+unsafe impl Sync for Scratch {}
+
+impl Scratch {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(0)))
+    }
+
+    fn touch(&self) {
+        // SAFETY: loom checks it.
+        self.0.with_mut(|p| unsafe { *p += 1 });
+    }
+}
+
+/// A job that asks for its index, if `asks`, and uses it.
+fn user(scratch: &Arc<Scratch>, ran: &Arc<AtomicUsize>, asks: bool) -> JobRef {
+    let (scratch, ran) = (scratch.clone(), ran.clone());
+    let run = move || {
+        if asks {
+            let worker = Worker::current().unwrap();
+            assert_eq!(worker.index(), Some(0), "a job has an index");
+            scratch.touch();
+            thread::yield_now();
+            scratch.touch();
+        }
+        ran.fetch_add(1, Ordering::Relaxed);
+    };
+    // SAFETY: it neither unwinds (loom ends the model at once) nor borrows.
+    unsafe { HeapJob::boxed(run, std::ptr::null()) }
+}
+
+/// What a job of a model asks for.
+#[derive(Clone, Copy, PartialEq)]
+enum Asks {
+    Nobody,
+    /// The job on the lender's stack, for the first time when its wait is over.
+    LenderLate,
+    /// The job on the lender's stack, before it lends and after.
+    Lender,
+    /// The job that the borrower runs.
+    Borrower,
+    Both,
+}
+
+/// Two threads over one permit: the first lends it and wants it back, the other runs its job and gives it back. With a third,
 /// loom 0.7 fails in an assertion of its own ("this sometimes fails"): that is left to shuttle.
-fn permits(first_holds: bool) {
-    let (pool, busy) = (pool(1), Arc::new(AtomicBool::new(false)));
-    let alone = {
-        let busy = busy.clone();
-        move || {
-            if Local::current().and_then(Local::index).is_some() {
-                assert!(!busy.swap(true, Ordering::Relaxed), "two threads run with one index");
-                thread::yield_now();
-                busy.store(false, Ordering::Relaxed);
-            }
-        }
-    };
+fn lend_and_resume(lender_first: bool, asks: Asks) {
+    let (pool, scratch) = (pool(1), Scratch::new());
     let ran = Arc::new(AtomicUsize::new(0));
-    let job = {
-        let (alone, ran) = (alone.clone(), ran.clone());
-        // SAFETY: it neither unwinds (loom ends the model at once) nor borrows.
-        unsafe {
-            HeapJob::boxed(
-                move || {
-                    alone();
-                    ran.fetch_add(1, Ordering::Relaxed);
-                },
-                std::ptr::null(),
-            )
-        }
-    };
+    let job = user(&scratch, &ran, matches!(asks, Asks::Borrower | Asks::Both));
     let lender = {
-        let pool = pool.clone();
+        let (pool, scratch) = (pool.clone(), scratch.clone());
+        let before = matches!(asks, Asks::Lender | Asks::Both);
+        let after = before || asks == Asks::LenderLate;
         move || {
-            work(&pool, 0, |local| {
+            work(&pool, 0, |worker| {
+                worker.shared().set_doing(Doing::Job);
+                let touch = |asks: bool| {
+                    if asks {
+                        assert_eq!(worker.index(), Some(0), "the same before and after a wait");
+                        scratch.touch();
+                    }
+                };
+                touch(before);
                 pool.inject(job);
-                local.blocking(|| ());
-                alone();
-                // As a thread whose job is over.
-                local.lend(false);
+                worker.blocking(|| assert_eq!(worker.index(), None));
+                touch(after);
+                touch(after);
+                // As a guest that leaves.
+                worker.shared().set_doing(Doing::Loop);
+                worker.give_up();
+                pool.threads().guest_goes();
                 pool.close();
             });
         }
     };
     let borrower = {
         let pool = pool.clone();
-        move || {
-            let worker = pool.table().enrol().unwrap();
-            pool.guest_comes();
-            let local = Local::new(pool.clone(), worker, false);
-            // SAFETY: as in `work`.
-            unsafe { local.enter() };
-            local.run();
-        }
+        move || enrol(&pool, Worker::run)
     };
-    if first_holds {
+    if lender_first {
         let other = thread::spawn(borrower);
         lender();
         other.join().unwrap();
@@ -334,21 +385,293 @@ fn permits(first_holds: bool) {
         other.join().unwrap();
     }
     assert_eq!(ran.load(Ordering::Relaxed), 1, "the job ran exactly once");
-    pool.idle().open().check();
+    assert_eq!(pool.permits().counters(), Counters::new(1), "all permits are free, and nobody searches");
+    pool.permits().open().check();
 }
 
-/// Bugs hunted: an index with two holders, one that nobody gets, a thread that wants its index for ever.
+/// Bugs hunted: a permit with two holders, one that nobody gets, a thread that wants one for ever; a job that goes on after a wait
+/// and does not, because its permit is in use.
 #[test]
-fn lend_and_regain_between_two() {
-    check(2, |first| permits(first));
+fn lend_and_resume_unobserved() {
+    check(2, |first| lend_and_resume(first, Asks::Nobody));
 }
 
-/// A driver that makes a job of it when somebody sits down in it to wait.
+/// Bug hunted: the same, and an index that its lender has observed is used by somebody else when the wait is over (PERMIT-E1).
+#[test]
+fn lend_and_resume_observed_by_the_lender() {
+    check(2, |first| lend_and_resume(first, Asks::Lender));
+}
+
+/// Bug hunted: a thread that goes on without a permit, asks for its index, and never gets one, or shares it (PERMIT-E2).
+#[test]
+fn lend_and_resume_observed_late() {
+    check(2, |first| lend_and_resume(first, Asks::LenderLate));
+}
+
+#[test]
+fn lend_and_resume_observed_by_the_borrower() {
+    check(2, |first| lend_and_resume(first, Asks::Borrower));
+}
+
+/// Bugs hunted: as above, and a lender that is never given what it waits for (PERMIT-E2).
+#[test]
+fn lend_and_resume_observed_by_both() {
+    check(2, |first| lend_and_resume(first, Asks::Both));
+}
+
+/// The end of a wait races with work that comes from outside, for which no other thread can be had: the waiter is granted the
+/// permit that it has lent, to help with.
+fn help_against_the_end(waiter_first: bool, observes: bool) {
+    let (pool, job) = (pool(1), Job::new());
+    let signal = Arc::new(std::sync::OnceLock::<Signal>::new());
+    let (ready, asleep) = (Arc::new(Parker::new()), Arc::new(Parker::new()));
+    let waiter = {
+        let (pool, signal, job) = (pool.clone(), signal.clone(), job.clone());
+        let (ready, asleep) = (ready.clone(), asleep.clone());
+        move || {
+            work(&pool, 0, |worker| {
+                worker.shared().set_doing(Doing::Job);
+                if observes {
+                    assert_eq!(worker.index(), Some(0));
+                }
+                assert!(signal.set(Signal::new(worker.shared().parker().clone())).is_ok());
+                ready.unpark();
+                asleep.park();
+                // As `Worker::wait` when it has spun for long enough.
+                let signal = signal.get().unwrap();
+                if signal.announce_wait() {
+                    worker.sleep_until(signal);
+                }
+                assert!(signal.is_over());
+                if observes {
+                    assert_eq!(worker.index(), Some(0), "the same before and after a wait");
+                }
+                worker.shared().set_doing(Doing::Loop);
+                worker.reach_bottom();
+                // What it was granted the permit for, and has left, is still there.
+                while job.runs() == 0 {
+                    if let Some(found) = worker.search() {
+                        worker.end_search(&found);
+                        worker.run_found(found);
+                    }
+                }
+                worker.stop_searching();
+                worker.give_up();
+            });
+        }
+    };
+    let outside = {
+        let (pool, job, signal) = (pool.clone(), job.clone(), signal.clone());
+        move || {
+            ready.park();
+            asleep.unpark();
+            pool.inject(job.queued());
+            // SAFETY: the model keeps it to the end.
+            unsafe { Signal::set(signal.get().unwrap()) };
+        }
+    };
+    if waiter_first {
+        let other = thread::spawn(outside);
+        waiter();
+        other.join().unwrap();
+    } else {
+        let other = thread::spawn(waiter);
+        outside();
+        other.join().unwrap();
+    }
+    assert_eq!(job.runs(), 1);
+    assert_eq!(pool.permits().counters(), Counters::new(1), "all permits are free, and nobody searches");
+    pool.permits().open().check();
+}
+
+/// Bugs hunted: a lender that is granted a permit at the very moment its wait ends forgets it (`permit_grant_forgotten`), or stays
+/// counted as a searcher for good (`permit_grant_search_kept`): then no announcement ever wakes anybody again.
+#[test]
+fn a_grant_to_help_against_the_end_of_the_wait() {
+    check(3, |first| help_against_the_end(first, false));
+}
+
+#[test]
+fn a_grant_to_help_against_the_end_of_an_observed_wait() {
+    check(3, |first| help_against_the_end(first, true));
+}
+
+/// A lender that has observed its index helps, and what it runs there waits and goes on with another permit; that one it lends in
+/// turn, and is granted it again when its wait ends. One thread: the order of things is the model.
+///
+/// Bug hunted: it goes on with the permit that it was granted last instead of the index that it has observed
+/// (`permit_granted_is_kept`).
+#[test]
+fn a_grant_of_another_permit_against_the_end_of_an_observed_wait() {
+    check(1, |_| {
+        const OTHER: u16 = 7;
+        let pool = pool(2);
+        work(&pool, 0, |worker| {
+            let grant = |index: u16| {
+                let mut open = pool.permits().open();
+                let wake = open.wake_for(index, false, |_| index);
+                let crate::permits::Wake::Grant(grant) = wake else { unreachable!("a lender can be had") };
+                open.count_search();
+                open.grant(pool.threads().table(), grant, heist_os::WokenFor::Job);
+            };
+            assert_eq!(worker.index(), Some(0));
+            let lent = worker.lend(true);
+            grant(0);
+            worker.set_index(worker.shared().take_granted());
+            worker.permit.help(|| {
+                worker.pass_search_on();
+                worker.blocking(|| {
+                    assert_eq!(pool.permits().open().acquire(OTHER, Some(0)), Some(0));
+                });
+                assert_eq!(worker.permit.index(), Some(1));
+            });
+            assert_eq!(worker.lend(true), Some(1));
+            grant(1);
+            worker.resume(lent);
+            assert_eq!(worker.index(), Some(0), "the same before and after a wait");
+            let words = pool.permits().words();
+            assert!(words.get(0).is_by(worker.shared().id()), "taken from who has not observed it");
+            assert_eq!(words.get(1).thread(), None, "nobody needs it");
+            pool.permits().open().check();
+            worker.reach_bottom();
+            worker.give_up();
+            assert_eq!(pool.permits().counters(), Counters::new(2));
+        });
+    });
+}
+
+/// A task that counts its polls, and tells somebody.
+#[repr(C)]
+struct Task {
+    header: Header,
+    polls: AtomicUsize,
+    told: Parker,
+}
+
+// SAFETY: the header is a constant to the models, and the rest is for sharing.
+unsafe impl Send for Task {}
+// SAFETY: as above.
+unsafe impl Sync for Task {}
+
+static VTABLE: Vtable = Vtable { run: poll };
+
+unsafe fn poll(header: NonNull<Header>) {
+    // SAFETY: the header is the first field of a `Task`, kept by the model.
+    let task = unsafe { header.cast::<Task>().as_ref() };
+    task.polls.fetch_add(1, Ordering::Relaxed);
+    task.told.unpark();
+}
+
+impl Task {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { header: Header::new(&VTABLE), polls: AtomicUsize::new(0), told: Parker::new() })
+    }
+
+    fn ready(self: &Arc<Self>) -> TaskRef {
+        // SAFETY: the models keep their tasks to the end, and queue each once.
+        unsafe { TaskRef::from_raw(NonNull::from(&self.header)) }
+    }
+
+    fn polls(&self) -> usize {
+        self.polls.load(Ordering::Relaxed)
+    }
+}
+
+/// What the loop of a thread without a permit does once it has become an overtaker: runs tasks until there are none, and sleeps.
+fn overtake(worker: &Worker, until: impl Fn() -> bool) {
+    worker.pool().permits().open().count_overtaking();
+    worker.set_role(Role::Overtaker);
+    loop {
+        match worker.sleep() {
+            Slept::Resumed => {
+                worker.reach_bottom();
+                while let Some(found) = worker.find_without_permit() {
+                    worker.run_found(found);
+                }
+                if until() {
+                    return;
+                }
+            }
+            Slept::Leave => unreachable!("nobody closes the pool"),
+        }
+    }
+}
+
+/// A thread that runs tasks without a permit goes to sleep, while the only holder of one computes and a task comes from outside.
+///
+/// Bugs hunted: the one who queues the task sees that somebody runs tasks, and that one does not look again
+/// (`overtaker_no_last_look`), or looks before it says that it sleeps (`overtaker_uncounted_too_late`) (PERMIT-E3). There is no
+/// monitor in a model: the task is taken without it.
+#[test]
+fn an_overtaker_that_sleeps_against_a_task() {
+    check(3, |first| {
+        let (pool, task) = (pool(1), Task::new());
+        let (ready, computing) = (Arc::new(Parker::new()), Arc::new(Parker::new()));
+        let overtaker = {
+            let (pool, task) = (pool.clone(), task.clone());
+            move || enrol(&pool, |worker| overtake(worker, || task.polls() > 0))
+        };
+        let outside = {
+            let (pool, task) = (pool.clone(), task.clone());
+            move || {
+                pool.schedule(task.ready(), Place::Last);
+                task.told.park();
+            }
+        };
+        // The holder's own thread has nothing to do with the race: it computes.
+        let holder = {
+            let (pool, ready, computing) = (pool.clone(), ready.clone(), computing.clone());
+            thread::spawn(move || {
+                work(&pool, 0, |worker| {
+                    worker.shared().set_doing(Doing::Job);
+                    ready.unpark();
+                    computing.park();
+                });
+            })
+        };
+        ready.park();
+        if first {
+            let other = thread::spawn(outside);
+            overtaker();
+            other.join().unwrap();
+        } else {
+            let other = thread::spawn(overtaker);
+            outside();
+            other.join().unwrap();
+        }
+        computing.unpark();
+        holder.join().unwrap();
+        assert_eq!(task.polls(), 1);
+    });
+}
+
+/// A driver that calls somebody when a thread waits in it for the first time; only an interrupt ends that wait and later ones.
 struct Sat {
     used: heist_sync::atomic::AtomicBool,
+    interrupted: Parker,
     turns: AtomicUsize,
-    pool: std::sync::Weak<Pool>,
-    job: Arc<Job>,
+    news: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Sat {
+    fn new(used: bool, news: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            used: heist_sync::atomic::AtomicBool::new(used),
+            interrupted: Parker::new(),
+            turns: AtomicUsize::new(0),
+            news: Box::new(news),
+        })
+    }
+
+    fn install(self: &Arc<Self>, pool: &Pool) {
+        assert!(pool.driver().slot().set(self.clone()).is_ok());
+    }
+}
+
+impl Interrupt for Sat {
+    fn interrupt(&self) {
+        self.interrupted.unpark();
+    }
 }
 
 impl Driver for Sat {
@@ -357,35 +680,88 @@ impl Driver for Sat {
             return;
         }
         if self.turns.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.pool.upgrade().unwrap().inject(self.job.queued());
+            (self.news)();
         } else {
-            // Back in it before it has seen what it was given, as after an early interrupt.
-            thread::yield_now();
+            self.interrupted.park();
         }
     }
 
-    fn interrupt(&self) {}
-
-    fn is_used(&self) -> bool {
-        self.used.load(Ordering::Relaxed)
+    fn is_used(&self, _: bool) -> bool {
+        self.used.load(std::sync::atomic::Ordering::Relaxed)
     }
 }
 
 /// Bug hunted: the first socket is registered while the last thread goes to sleep, and nobody ever sits in the driver
-/// (E9, `attend_unannounced`).
+/// (PERMIT-E3, `driver_unannounced`).
 #[test]
 fn sleep_against_the_first_registration() {
     check(3, |_| {
         let (pool, job) = (pool(1), Job::new());
-        let used = heist_sync::atomic::AtomicBool::new(false);
-        let driver =
-            Arc::new(Sat { used, turns: AtomicUsize::new(0), pool: Arc::downgrade(&pool), job: job.clone() });
-        let as_driver: Arc<dyn Driver> = driver.clone();
-        assert!(pool.driver_slot().set(as_driver).is_ok());
+        let weak = Arc::downgrade(&pool);
+        let driver = Sat::new(false, {
+            let job = job.clone();
+            move || weak.upgrade().unwrap().inject(job.queued())
+        });
+        driver.install(&pool);
         let sleeper = thread::spawn(sleeper(&pool, 0));
         driver.used.store(true, Ordering::Relaxed);
         pool.attend();
         sleeper.join().unwrap();
         assert_eq!(job.runs(), 1);
+    });
+}
+
+/// A thread that sleeps in the driver finds a task there, while another gives it a permit for a job.
+///
+/// Bugs hunted: it takes a permit of its own beside the one that it was given, or stays in the driver beside it; then the job, the
+/// task or the count of searchers is lost.
+#[test]
+fn a_task_from_the_driver_against_a_job() {
+    check(3, |first| {
+        let (pool, job, task) = (pool(1), Job::new(), Task::new());
+        let driver = Sat::new(true, {
+            let task = task.clone();
+            // On the thread that sits there.
+            move || Worker::current().unwrap().schedule(task.ready(), Place::Last)
+        });
+        driver.install(&pool);
+        let sleeper = {
+            let (pool, job, task) = (pool.clone(), job.clone(), task.clone());
+            move || {
+                work(&pool, 0, |worker| {
+                    while job.runs() + task.polls() < 2 {
+                        worker.reach_bottom();
+                        match worker.search() {
+                            Some(found) => {
+                                worker.end_search(&found);
+                                worker.run_found(found);
+                            }
+                            None => {
+                                let Slept::Resumed = worker.sleep() else {
+                                    unreachable!("nobody closes the pool")
+                                };
+                            }
+                        }
+                    }
+                    worker.stop_searching();
+                    worker.give_up();
+                });
+            }
+        };
+        let outside = {
+            let (pool, job) = (pool.clone(), job.clone());
+            move || pool.inject(job.queued())
+        };
+        if first {
+            let other = thread::spawn(outside);
+            sleeper();
+            other.join().unwrap();
+        } else {
+            let other = thread::spawn(sleeper);
+            outside();
+            other.join().unwrap();
+        }
+        assert_eq!((job.runs(), task.polls()), (1, 1));
+        assert_eq!(pool.permits().counters(), Counters::new(1), "all permits are free, and nobody searches");
     });
 }

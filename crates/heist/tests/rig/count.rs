@@ -1,6 +1,6 @@
 //! A gate that opens when a number of knocks have been heard.
 
-use crate::gate::Gate;
+use crate::rig::gate::Gate;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 

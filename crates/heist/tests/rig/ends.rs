@@ -1,7 +1,7 @@
 //! How tasks end: each runs to its end at most once, each future is dropped exactly once, and nobody is forgotten.
 
-use crate::gate::Gate;
-use crate::ledger::Ledger;
+use crate::rig::gate::Gate;
+use crate::rig::ledger::Ledger;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 

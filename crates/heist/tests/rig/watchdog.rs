@@ -38,7 +38,7 @@ fn bark_after(limit_s: u64, name: &str, ended: &Receiver<()>) {
 /// Watches the rest of the calling function.
 macro_rules! watch {
     () => {
-        $crate::watchdog::Watchdog::new(|| {})
+        $crate::rig::watchdog::Watchdog::new(|| {})
     };
 }
 pub(crate) use watch;

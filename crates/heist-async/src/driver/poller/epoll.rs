@@ -30,25 +30,32 @@ impl Poller {
     }
 
     /// Waits for events, calls `woken`, and then `each` for every one. `before` is called when it is sure that nobody else
-    /// is in here; false if somebody is.
+    /// is in here. If somebody is, only `woken` is called.
+    ///
+    /// # Errors
+    /// If the system does not let us wait. `woken` was called all the same.
     pub fn wait(
         &self,
         timeout: Option<Duration>,
         before: impl FnOnce(),
         woken: impl FnOnce(),
         mut each: impl FnMut(usize, Facts),
-    ) {
-        let Some(mut events) = super::super::reactor::try_lock(&self.events) else { return woken() };
+    ) -> io::Result<()> {
+        let Some(mut events) = super::super::reactor::try_lock(&self.events) else {
+            woken();
+            return Ok(());
+        };
         before();
-        let count = self.fill(&mut events, timeout);
+        let filled = self.fill(&mut events, timeout);
         woken();
-        for event in &events[..count] {
+        for event in &events[..filled?] {
             // Tokens are addresses, so they fit.
             each(event.u64 as usize, facts(event.events));
         }
+        Ok(())
     }
 
-    fn fill(&self, events: &mut [libc::epoll_event], timeout: Option<Duration>) -> usize {
+    fn fill(&self, events: &mut [libc::epoll_event], timeout: Option<Duration>) -> io::Result<usize> {
         // A look without a wait needs no fine time-out, and an endless wait none at all.
         let is_fine = timeout.is_some_and(|t| !t.is_zero());
         let mut result = None;
@@ -56,17 +63,18 @@ impl Poller {
             result = Some(self.wait_fine(events, timeout));
         }
         if let Some(Err(error)) = &result
-            && matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
+            && error.kind() != io::ErrorKind::Interrupted
         {
-            self.is_coarse.store(true, Ordering::Relaxed);
+            // Whatever a filter calls its refusal. If the fault is the descriptor's, the other call finds it as well.
+            if is_for_good(error) {
+                self.is_coarse.store(true, Ordering::Relaxed);
+            }
             result = None;
         }
         match result.unwrap_or_else(|| self.wait_coarse(events, timeout)) {
-            Ok(count) => count,
             // A signal. The caller looks at its timers and comes back.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-            // The descriptor is open and the buffer is ours, so this is a bug, and to go on would be to spin.
-            Err(error) => panic!("heist's reactor cannot wait: {error}"),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(0),
+            result => result,
         }
     }
 
@@ -115,6 +123,12 @@ impl fmt::Debug for Poller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Poller").field("fd", &self.poll.as_raw_fd()).finish_non_exhaustive()
     }
+}
+
+/// Whether the system will never do what it has just refused, so that it need not be asked again.
+fn is_for_good(error: &io::Error) -> bool {
+    let never = [libc::ENOSYS, libc::EPERM, libc::EACCES, libc::EINVAL, libc::EOPNOTSUPP];
+    error.raw_os_error().is_some_and(|errno| never.contains(&errno))
 }
 
 /// What an event says. An error is shown by the next operation in either direction, so both may be tried.

@@ -30,19 +30,26 @@ impl Poller {
         before: impl FnOnce(),
         woken: impl FnOnce(),
         mut each: impl FnMut(usize, Facts),
-    ) {
-        let Some(mut inner) = super::super::reactor::try_lock(&self.inner) else { return woken() };
+    ) -> io::Result<()> {
+        let Some(mut inner) = super::super::reactor::try_lock(&self.inner) else {
+            woken();
+            return Ok(());
+        };
         before();
         let (poll, events) = &mut *inner;
-        match poll.poll(events, timeout) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => events.clear(),
-            Err(error) => panic!("heist's reactor cannot wait: {error}"),
-        }
+        let polled = match poll.poll(events, timeout) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                events.clear();
+                Ok(())
+            }
+            result => result,
+        };
         woken();
+        polled?;
         for event in &*events {
             each(event.token().0, facts(event));
         }
+        Ok(())
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct Wheel {
     occupied: [u64; LEVELS],
     least: Box<[u64]>,
     slab: Slab,
+    /// Entries that have not fired: those with a waker.
+    live: usize,
 }
 
 impl Wheel {
@@ -57,6 +59,7 @@ impl Wheel {
             occupied: [0; LEVELS],
             least: vec![0; LEVELS * SLOTS].into(),
             slab: Slab::new(LEVELS * SLOTS + 1),
+            live: 0,
         }
     }
 
@@ -68,6 +71,7 @@ impl Wheel {
             return Err(waker);
         }
         let index = self.slab.add(when, waker);
+        self.live += 1;
         self.place(index, when);
         Ok(Key(index))
     }
@@ -79,6 +83,7 @@ impl Wheel {
         let waker = self.slab.entry_mut(key.0).waker.take();
         if waker.is_some() {
             self.slab.unlink(key.0);
+            self.live -= 1;
         }
         self.slab.free(key.0);
         waker
@@ -109,7 +114,10 @@ impl Wheel {
         let due = if when <= elapsed { entry.waker.take() } else { None };
         self.slab.unlink(key.0);
         match due {
-            Some(waker) => Moved::Due(waker),
+            Some(waker) => {
+                self.live -= 1;
+                Moved::Due(waker)
+            }
             None => {
                 self.place(key.0, when);
                 Moved::Set
@@ -148,6 +156,7 @@ impl Wheel {
             let entry = self.slab.entry_mut(index);
             if entry.when <= self.elapsed {
                 debug_assert!(entry.waker.is_some(), "W1");
+                self.live -= 1;
                 return entry.waker.take();
             }
             let when = entry.when;
@@ -172,6 +181,11 @@ impl Wheel {
             }
         }
         None
+    }
+
+    /// Whether an entry is left that will fire. Exact, whatever was cancelled, unlike [`earliest`](Self::earliest).
+    pub fn is_live(&self) -> bool {
+        self.live > 0
     }
 
     /// Whether it has no entries, not even ones that have fired.

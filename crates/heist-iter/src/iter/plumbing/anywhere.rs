@@ -1,6 +1,6 @@
 //! The driver for loops that can be cut anywhere, at any time.
 //!
-//! A stretch runs until it ends or somebody is hungry; then what is left of it is cut. Each stretch has one folder.
+//! A stretch runs until it ends or somebody wants work; then what is left of it is cut. Each stretch has one folder.
 
 use super::plan::{Clock, Items, Plan};
 use super::{Consumer, Folder, Producer, Reducer, UnindexedConsumer};

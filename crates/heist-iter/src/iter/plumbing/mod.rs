@@ -8,7 +8,7 @@
 //!
 //! A bridge does not decide in advance how many parts a loop has. It folds *blocks* of the producer into one folder,
 //! takes the time, and lets blocks grow until one lasts about 10 us. Between two blocks it asks the pool whether
-//! another worker is hungry; if so, the rest is cut in half and the far half is offered. A loop that nobody wants a
+//! another worker is wanting; if so, the rest is cut in half and the far half is offered. A loop that nobody wants a
 //! part of runs as one sequential stretch, with one folder, however long it is; one whose cost sits in a corner is cut
 //! again and again where the cost is. Short inputs end before anybody has been woken for them.
 //!

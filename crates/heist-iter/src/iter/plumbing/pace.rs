@@ -1,7 +1,7 @@
 //! How long a block should be, judged by how long the last one took.
 
 /// A block lasts about this long once its cost is known: long against a look at the clock and at the pool (some 30 ns),
-/// short against what a hungry worker would lose by waiting for the answer.
+/// short against what a wanting worker would lose by waiting for the answer.
 const BLOCK_NS: u64 = 10_000;
 
 /// Less work than this, as a fraction of a block, is not worth a block of its own: 500 ns.

@@ -115,10 +115,10 @@ impl Plan {
     }
 
     /// Whether somebody would take a part. As long as nothing is known about the cost, only the budget says so: a
-    /// hungry worker may be looking at a handful of additions.
+    /// wanting worker may be looking at a handful of additions.
     #[inline]
     fn is_wanted(&self) -> bool {
-        self.budget > 0 || self.pace.is_known() && pool::is_hungry()
+        self.budget > 0 || self.pace.is_known() && pool::wants_work()
     }
 
     /// The plan for either half after a cut.
@@ -133,7 +133,7 @@ impl Plan {
         let mut plan = self.halved();
         if is_migrated {
             plan.this_loop = habit::loops_begun();
-            // Where one thief was hungry there may be more. Light items come to an end often enough to ask then.
+            // Where one thief was wanting there may be more. Light items come to an end often enough to ask then.
             if !plan.pace.is_light() {
                 plan.budget = plan.budget.max(pool::current_num_threads());
             }

@@ -67,7 +67,7 @@ impl Prospect {
         Prospect { budget: self.budget / 2, expected: self.expected.map(|whole| whole / 2) }
     }
 
-    /// Where one thief was hungry there may be more.
+    /// Where one thief was wanting there may be more.
     fn after(self, migrated: bool) -> Self {
         if migrated {
             Prospect { budget: self.budget.max(pool::current_num_threads()), ..self }
@@ -81,7 +81,7 @@ impl Prospect {
     }
 }
 
-/// Cuts `producer` as long as the budget lasts or somebody is hungry, then runs it.
+/// Cuts `producer` as long as the budget lasts or somebody wants work, then runs it.
 fn start<P, C>(prospect: Prospect, producer: P, consumer: C) -> C::Result
 where
     P: UnindexedProducer,
@@ -92,7 +92,7 @@ where
         return consumer.into_folder().complete();
     }
     let is_wanted = P::TAKES_ALL || prospect.is_worth_cutting();
-    let (near, far) = if is_wanted && (prospect.budget > 0 || pool::is_hungry()) {
+    let (near, far) = if is_wanted && (prospect.budget > 0 || pool::wants_work()) {
         producer.split()
     } else {
         (producer, None)
@@ -180,7 +180,7 @@ where
         }
         run = run.run_piece(piece);
         let is_worth = run.expected.is_none_or(|whole| whole > WORTH);
-        if is_worth && !run.pieces.is_empty() && pool::is_hungry() {
+        if is_worth && !run.pieces.is_empty() && pool::wants_work() {
             return give_away(run, consumer);
         }
     }

@@ -1,0 +1,126 @@
+//! What only the operating system can tell heist, or do for it.
+//!
+//! Every question may be answered by `None`, *unknown*, and every request may be refused: on other systems, in a sandbox, without
+//! `/proc`, or because the program has turned the hints off. heist is right without any of this; it only runs faster with it.
+
+mod affinity;
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+mod linux;
+
+pub use affinity::{AffinityHint, WokenFor, leave_cpu};
+
+use std::fmt;
+
+/// The kernel's number of a thread of this process.
+pub type ThreadNumber = u32;
+
+/// The CPUs that a thread may run on, one bit for each of the first 1,024.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CpuMask([u64; 16]);
+
+impl CpuMask {
+    /// How many CPUs are in it.
+    ///
+    /// ```
+    /// assert_eq!(heist_os::CpuMask::default().with(3).with(900).count(), 2);
+    /// ```
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|bits| bits.count_ones() as usize).sum()
+    }
+
+    /// Whether `cpu` is in it.
+    ///
+    /// ```
+    /// assert!(!heist_os::CpuMask::default().has(0));
+    /// ```
+    pub fn has(&self, cpu: usize) -> bool {
+        self.0.get(cpu / 64).is_some_and(|bits| bits >> (cpu % 64) & 1 == 1)
+    }
+
+    /// The same mask with `cpu` in it. A CPU beyond the first 1,024 changes nothing.
+    ///
+    /// ```
+    /// assert!(heist_os::CpuMask::default().with(70).has(70));
+    /// ```
+    #[must_use]
+    pub fn with(mut self, cpu: usize) -> Self {
+        if let Some(bits) = self.0.get_mut(cpu / 64) {
+            *bits |= 1 << (cpu % 64);
+        }
+        self
+    }
+
+    /// The same mask without `cpu`.
+    ///
+    /// ```
+    /// let mask = heist_os::CpuMask::default().with(1).with(2);
+    /// assert_eq!(mask.without(1).count(), 1);
+    /// ```
+    #[must_use]
+    pub fn without(mut self, cpu: usize) -> Self {
+        if let Some(bits) = self.0.get_mut(cpu / 64) {
+            *bits &= !(1 << (cpu % 64));
+        }
+        self
+    }
+}
+
+/// The questions and requests. Each default is the answer of a system that knows nothing.
+pub trait System: Send + Sync + fmt::Debug {
+    /// The calling thread's number.
+    fn thread_number(&self) -> Option<ThreadNumber> {
+        None
+    }
+
+    /// The CPU time that a thread has used, in nanoseconds. Unknown for a thread that has ended.
+    fn cpu_ns(&self, _thread: ThreadNumber) -> Option<u64> {
+        None
+    }
+
+    /// The CPU on which the calling thread runs.
+    fn cpu(&self) -> Option<usize> {
+        None
+    }
+
+    /// The CPU on which a thread runs, or waits to run. `None` also if it sleeps.
+    fn cpu_of_runnable(&self, _thread: ThreadNumber) -> Option<usize> {
+        None
+    }
+
+    /// The CPUs that a thread may run on; of the calling one for `None`.
+    fn mask(&self, _thread: Option<ThreadNumber>) -> Option<CpuMask> {
+        None
+    }
+
+    /// Asks for other CPUs for a thread, or for the calling one. False if that was refused.
+    fn set_mask(&self, _thread: Option<ThreadNumber>, _mask: &CpuMask) -> bool {
+        false
+    }
+}
+
+/// A system that answers nothing: the hints are off, or nobody knows.
+#[derive(Debug)]
+struct Unknown;
+
+impl System for Unknown {}
+
+/// The system to ask. `hints`: what the program wants; without a wish, `HEIST_OS_HINTS=0` in the environment turns the hints off.
+///
+/// ```
+/// let nothing = heist_os::system(Some(false));
+/// assert_eq!(nothing.thread_number(), None);
+/// ```
+pub fn system(hints: Option<bool>) -> &'static dyn System {
+    let wanted = || std::env::var_os("HEIST_OS_HINTS").is_none_or(|value| value != "0");
+    if hints.unwrap_or_else(wanted) { real() } else { &Unknown }
+}
+
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+fn real() -> &'static dyn System {
+    &linux::Linux
+}
+
+#[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
+fn real() -> &'static dyn System {
+    &Unknown
+}

@@ -1,0 +1,131 @@
+//! Linux.
+
+use super::{CpuMask, System, ThreadNumber};
+use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_setaffinity};
+use std::io::Read;
+
+#[derive(Debug)]
+pub(super) struct Linux;
+
+impl System for Linux {
+    fn thread_number(&self) -> Option<ThreadNumber> {
+        Some(gettid().as_raw_nonzero().get() as u32)
+    }
+
+    fn cpu_ns(&self, thread: ThreadNumber) -> Option<u64> {
+        /// The kernel's way to name a thread's clock: the complement of its number, three bits up; 4 for a thread's, 2 for the time
+        /// that the scheduler has given it.
+        const THREAD_SCHED: libc::clockid_t = 4 | 2;
+        let clock = (!(thread as libc::clockid_t) << 3) | THREAD_SCHED;
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the kernel writes one `timespec` to where the pointer says.
+        let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
+        (result == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+
+    fn cpu(&self) -> Option<usize> {
+        // Not rustix's: that is a system call, and this one reads a word that the kernel keeps up to date.
+        // SAFETY: no arguments. A failure is -1.
+        usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+    }
+
+    fn cpu_of_runnable(&self, thread: ThreadNumber) -> Option<usize> {
+        let mut line = [0; 512];
+        let mut file = std::fs::File::open(format!("/proc/self/task/{thread}/stat")).ok()?;
+        let length = file.read(&mut line).ok()?;
+        parse_cpu_of_runnable(&line[..length])
+    }
+
+    fn mask(&self, thread: Option<ThreadNumber>) -> Option<CpuMask> {
+        let set = sched_getaffinity(pid(thread)?).ok()?;
+        let mut mask = CpuMask::default();
+        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)) {
+            mask = mask.with(cpu);
+        }
+        Some(mask)
+    }
+
+    fn set_mask(&self, thread: Option<ThreadNumber>, mask: &CpuMask) -> bool {
+        let mut set = CpuSet::new();
+        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| mask.has(cpu)) {
+            set.set(cpu);
+        }
+        pid(thread).is_some_and(|pid| sched_setaffinity(pid, &set).is_ok())
+    }
+}
+
+/// The outer `None` is a number that no thread has.
+fn pid(thread: Option<ThreadNumber>) -> Option<Option<Pid>> {
+    match thread {
+        None => Some(None),
+        Some(number) => Pid::from_raw(number as i32).map(Some),
+    }
+}
+
+/// The CPU in a line of `/proc/self/task/N/stat`, if the state there is *running*. The thread's name may hold anything, so the
+/// fields are counted from behind its last parenthesis.
+fn parse_cpu_of_runnable(line: &[u8]) -> Option<usize> {
+    /// Fields from the state to the CPU.
+    const FROM_STATE: usize = 36;
+    let after = line.iter().rposition(|&b| b == b')')? + 2;
+    let mut fields = line.get(after..)?.split(|&b| b == b' ');
+    if fields.next()? != b"R" {
+        return None;
+    }
+    std::str::from_utf8(fields.nth(FROM_STATE - 1)?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_parentheses_are_read() {
+        let fields: String = (1..40).map(|n| format!(" {n}")).collect();
+        assert_eq!(parse_cpu_of_runnable(format!("12 (a ) S 3) R{fields}").as_bytes()), Some(36));
+        assert_eq!(parse_cpu_of_runnable(format!("12 (a ) R 3) S{fields}").as_bytes()), None);
+        assert_eq!(parse_cpu_of_runnable(b"garbage"), None);
+        assert_eq!(parse_cpu_of_runnable(b"1 (x)"), None);
+        assert_eq!(parse_cpu_of_runnable(b"1 (x) R 2"), None);
+    }
+
+    #[test]
+    fn cpu_time_grows_with_work_and_stands_still_in_sleep() {
+        let me = Linux.thread_number().unwrap();
+        let before = Linux.cpu_ns(me).unwrap();
+        let mut x = 1u64;
+        while Linux.cpu_ns(me).unwrap() < before + 1_000_000 {
+            x = std::hint::black_box(x.wrapping_mul(3));
+        }
+        let (send_number, receive_number) = std::sync::mpsc::channel();
+        let (send_end, receive_end) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            send_number.send(Linux.thread_number().unwrap()).unwrap();
+            let _ = receive_end.recv();
+        });
+        let other = receive_number.recv().unwrap();
+        // It goes to sleep in a moment: then two looks in a row agree.
+        let mut seen = Linux.cpu_ns(other);
+        loop {
+            std::thread::yield_now();
+            let now = Linux.cpu_ns(other);
+            assert!(now.is_some() && now >= seen);
+            if now == seen && Linux.cpu_of_runnable(other).is_none() {
+                break;
+            }
+            seen = now;
+        }
+        drop(send_end);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_is_unknown() {
+        let number = std::thread::spawn(|| Linux.thread_number().unwrap()).join().unwrap();
+        // The kernel takes its number back a moment after `join` has returned.
+        while Linux.cpu_ns(number).is_some() {
+            std::thread::yield_now();
+        }
+        assert_eq!(Linux.cpu_of_runnable(number), None);
+    }
+}

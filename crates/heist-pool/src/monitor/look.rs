@@ -1,0 +1,263 @@
+//! One look at a pool.
+//!
+//! **Tasks that wait** behind polls and jobs that do not end: if a permit is free, a thread is woken for it. If every thread that
+//! holds one is still inside of the poll or job in which it was seen at the last look, one more thread runs tasks without a permit,
+//! for as long as that lasts: the long poll is not stopped but overtaken.
+//!
+//! **Polls that block**: a thread inside of a poll that has used no CPU time since the last look loses its permit, unless it has
+//! asked for its index, and another thread runs jobs and tasks with it (Go's hand-off).
+//!
+//! **Jobs that block** hold their permit, as in rayon. Only if the program has asked for it, and all have used no CPU time for a
+//! second, do spare threads run the queued jobs.
+
+use crate::permits::Count;
+use crate::pool::Pool;
+use crate::threads::ThreadStart;
+use crate::worker::{Doing, Role, Status, WorkerShared};
+use heist_os::WokenFor;
+use heist_policy::{self as policy, Overtake, TasksView, tuning};
+use heist_sync::StdArc as Arc;
+use heist_sync::atomic::Ordering;
+use heist_sync::barrier;
+use std::sync::Weak;
+use std::time::Instant;
+
+/// When the monitor looks again.
+#[must_use]
+pub(super) enum Next {
+    /// As soon as may be: something waits, and nobody has got to it.
+    Soon,
+    /// Something may still wait.
+    Later,
+    /// When the pool asks again.
+    Forget,
+}
+
+/// What the monitor knows about a pool.
+pub struct Look {
+    pool: Weak<Pool>,
+    /// By thread number, what each did at the last look, and what CPU time it had used.
+    seen: Vec<Seen>,
+    /// Since when no thread that could run jobs has used CPU time, and how much it had used.
+    asleep: Option<(Instant, Vec<(u16, u64)>)>,
+}
+
+#[derive(Clone, Copy)]
+struct Seen {
+    status: Status,
+    since: Instant,
+    cpu_ns: Option<u64>,
+}
+
+impl Look {
+    pub fn new(pool: Weak<Pool>) -> Self {
+        Self { pool, seen: Vec::new(), asleep: None }
+    }
+
+    pub(super) fn look(&mut self) -> Next {
+        let Some(pool) = self.pool.upgrade() else { return Next::Forget };
+        let next = self.look_at(&pool);
+        release(pool);
+        next
+    }
+
+    fn look_at(&mut self, pool: &Arc<Pool>) -> Next {
+        let table = pool.threads().table();
+        let has_tasks = pool.queues().has_tasks(table);
+        let is_neglected = pool.driver().is_neglected();
+        let has_jobs = pool.watched().minds_jobs() && pool.queues().has_jobs(table);
+        let mut view = TasksView {
+            waiting: has_tasks || is_neglected,
+            free_permits: pool.permits().count(Count::Free),
+            ..TasksView::default()
+        };
+        let something_waits = view.waiting || has_jobs;
+        let mut has_handed_off = false;
+        let mut holders = 0;
+        for worker in table.iter() {
+            let index = self.index_of(pool, worker);
+            let is_stuck = self.is_stuck(worker);
+            holders += usize::from(index.is_some());
+            match (index, is_stuck) {
+                (Some(_), false) => view.moving_holders += 1,
+                (Some(index), true) if something_waits && view.free_permits == 0 => {
+                    has_handed_off |= self.hand_off(pool, worker, index);
+                }
+                (None, false) if worker.is_overtaking() => view.moving_overtakers += 1,
+                _ => {}
+            }
+        }
+        // A thread that starts with a permit will get there.
+        view.moving_holders += pool.parallelism().saturating_sub(view.free_permits + holders);
+        let overtake = if has_handed_off { Overtake::Wake } else { policy::overtake(view) };
+        match overtake {
+            Overtake::No => {}
+            Overtake::Wake => pool.announce(if has_tasks { WokenFor::Task } else { WokenFor::Job }),
+            Overtake::One => self.overtake(pool),
+        }
+        if has_jobs && pool.watched().rescues {
+            self.rescue(pool);
+        }
+        let is_short =
+            pool.threads().is_refused() && view.free_permits > 0 && pool.queues().has_visible_work(table);
+        if is_short {
+            pool.permits().wake_visible(pool);
+        }
+        let waits = something_waits || is_short || pool.driver().is_unattended();
+        if waits {
+            return if overtake == Overtake::No { Next::Later } else { Next::Soon };
+        }
+        self.forget(pool)
+    }
+
+    /// Nothing waits: the pool asks again when something does.
+    fn forget(&self, pool: &Pool) -> Next {
+        pool.watched().is_on.store(false, Ordering::Relaxed);
+        // LIVENESS, ORDERING(MONITOR-E1): somebody may have queued a task and seen that we still watch. Our flag before our look;
+        // partner: `watch`. Heavy, so that it costs them nothing; we come here once in a while.
+        barrier::heavy();
+        let table = pool.threads().table();
+        let waits = pool.queues().has_tasks(table)
+            || pool.driver().is_unattended()
+            || (pool.watched().minds_jobs()
+                && pool.permits().count(Count::Free) == 0
+                && pool.queues().has_jobs(table));
+        if waits && !pool.watched().is_on.swap(true, Ordering::Relaxed) { Next::Later } else { Next::Forget }
+    }
+
+    /// The permit that the thread holds.
+    fn index_of(&self, pool: &Pool, worker: &WorkerShared) -> Option<u16> {
+        let home = worker.home();
+        if pool.permits().words().get(home).is_by(worker.id()) {
+            return Some(home);
+        }
+        (0..)
+            .zip(pool.permits().words().iter())
+            .find(|(_, hold)| hold.is_by(worker.id()))
+            .map(|(index, _)| index)
+    }
+
+    /// Whether the thread is in the same poll or job as at the last look. A poll is then known to be a long one.
+    fn is_stuck(&mut self, worker: &WorkerShared) -> bool {
+        let status = worker.status();
+        let id = usize::from(worker.id());
+        if id >= self.seen.len() {
+            // Seen for the first time: it moves.
+            self.seen.push(Seen { status, since: Instant::now(), cpu_ns: None });
+            return false;
+        }
+        let seen = &mut self.seen[id];
+        let is_same = seen.status == status;
+        if !is_same {
+            *seen = Seen { status, since: Instant::now(), cpu_ns: None };
+        }
+        let is_stuck = is_same && matches!(status.doing(), Doing::Job | Doing::Poll);
+        if is_stuck && status.doing() == Doing::Poll {
+            worker.note_long_poll(status);
+        }
+        is_stuck
+    }
+
+    /// A thread that holds a permit is stuck, and something waits. If it is in a poll and has used no CPU time since the last look,
+    /// the permit is taken from it. True if that was so. Where CPU times are unknown, a poll that lasts for long enough counts as
+    /// blocked: a permit that was not observed can be taken from a poll that computes, too; there is a thread more then.
+    fn hand_off(&mut self, pool: &Pool, worker: &WorkerShared, index: u16) -> bool {
+        let seen = &mut self.seen[usize::from(worker.id())];
+        if seen.status.doing() != Doing::Poll || pool.config().is_bound() {
+            return false;
+        }
+        let system = pool.system();
+        let cpu_ns = worker.number().and_then(|number| system.cpu_ns(number));
+        let before = std::mem::replace(&mut seen.cpu_ns, cpu_ns);
+        let is_blocked = match cpu_ns {
+            None => seen.since.elapsed().as_nanos() >= u128::from(tuning::UNKNOWN_BLOCKED_NS),
+            // On a busy machine it may merely wait for a core.
+            Some(_) => {
+                before == cpu_ns
+                    && worker.number().and_then(|number| system.cpu_of_runnable(number)).is_none()
+            }
+        };
+        if !is_blocked {
+            return false;
+        }
+        let mut open = pool.permits().open();
+        let Some(grant) = open.revoke(worker.id(), index) else { return false };
+        open.hand_over(pool.threads().table(), grant);
+        true
+    }
+
+    /// One more thread runs tasks, without a permit: a parked one, or a new one.
+    fn overtake(&self, pool: &Arc<Pool>) {
+        let threads = pool.threads();
+        if let Some(mut open) = pool.permits().open().wake_overtaker(threads.table())
+            && threads.may_start(pool)
+        {
+            open.count_overtaking();
+            drop(open);
+            start(pool, Role::Overtaker);
+        }
+    }
+
+    /// Every thread that could run jobs has blocked, unannounced, and jobs are queued. If none has used any CPU time for a second,
+    /// perhaps they wait for just these jobs. Where CPU times are unknown: no.
+    fn rescue(&mut self, pool: &Arc<Pool>) {
+        let used = |worker: &WorkerShared| {
+            let cpu_ns = worker.number().and_then(|number| pool.system().cpu_ns(number));
+            cpu_ns.map(|ns| (worker.id(), ns))
+        };
+        let runs_jobs = |worker: &&WorkerShared| {
+            worker.status().doing() == Doing::Job
+                && (worker.status().role() == Role::Rescuer || self.index_of(pool, worker).is_some())
+        };
+        let all: Option<Vec<_>> = pool.threads().table().iter().filter(runs_jobs).map(used).collect();
+        let is_full = pool.permits().count(Count::Free) == 0;
+        let Some(all) = all.filter(|all| is_full && !all.is_empty()) else {
+            self.asleep = None;
+            return;
+        };
+        let now = Instant::now();
+        match &self.asleep {
+            Some((since, before)) if *before == all => {
+                let asleep_ns = now.duration_since(*since).as_nanos() as u64;
+                if policy::last_resort(asleep_ns) && pool.threads().may_start(pool) {
+                    self.asleep = None;
+                    if !pool.watched().has_warned.swap(true, Ordering::Relaxed) {
+                        heist_sync::warn(format_args!(
+                            "every worker of a pool has used no CPU time for a second while jobs are queued; spare threads run \
+                             those. Wrap calls that block in heist::blocking(|| ...)"
+                        ));
+                    }
+                    start(pool, Role::Rescuer);
+                }
+            }
+            _ => self.asleep = Some((now, all)),
+        }
+    }
+}
+
+/// Starts a thread without a permit. The user's `thread_name` and `panic_handler` may block, so a thread of its own calls them.
+fn start(pool: &Arc<Pool>, role: Role) {
+    fn start_now(pool: &Pool, role: Role) {
+        if ThreadStart::start_without_permit(pool, role).is_err() && role == Role::Overtaker {
+            pool.permits().end_overtaking();
+        }
+    }
+    if pool.config().thread_name.is_none() {
+        return start_now(pool, role);
+    }
+    let theirs = Arc::clone(pool);
+    let starter = std::thread::Builder::new().name("heist-start".into());
+    if starter.spawn(move || start_now(&theirs, role)).is_err() && role == Role::Overtaker {
+        pool.permits().end_overtaking();
+    }
+}
+
+/// Lets go of a pool. If that was the last reference, its handlers' captures are dropped, which is the user's code, on a thread of
+/// its own.
+fn release(pool: Arc<Pool>) {
+    if let Some(pool) = Arc::into_inner(pool) {
+        let last = std::thread::Builder::new().name("heist-last".into());
+        // If no thread can be had, the closure is dropped here, and the pool with it.
+        let _ = last.spawn(move || drop(pool));
+    }
+}

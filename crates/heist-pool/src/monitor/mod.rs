@@ -1,0 +1,170 @@
+//! The one thread of the process that looks at pools from outside (Go's sysmon). It sleeps without a time-out unless a pool has
+//! asked to be watched: an idle pool wakes nobody.
+//!
+//! A pool asks when something may wait unseen: a task is queued, or sockets and timers are unattended, and the threads that hold a
+//! permit are inside of a poll or job that may be long; jobs are queued behind polls; a thread could not be started. What is then
+//! done is in [`look`]. Looks that find nothing to do come less and less often, and stop when nothing waits.
+
+mod look;
+
+pub use look::Look;
+
+use crate::pool::{Config, Pool};
+use heist_os::WokenFor;
+use heist_policy::tuning;
+use heist_sync::atomic::{AtomicBool, Ordering, fence};
+use heist_sync::barrier;
+use look::Next;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+const LOOK_EVERY: Duration = Duration::from_nanos(tuning::LOOK_EVERY_NS);
+const LOOK_EVERY_MOST: Duration = Duration::from_nanos(tuning::LOOK_EVERY_MOST_NS);
+
+struct Monitor {
+    requests: Mutex<Requests>,
+    more: Condvar,
+}
+
+/// What pools have asked for since the last look.
+struct Requests {
+    is_started: bool,
+    pools: Vec<Weak<Pool>>,
+}
+
+static MONITOR: Monitor =
+    Monitor { requests: Mutex::new(Requests { is_started: false, pools: Vec::new() }), more: Condvar::new() };
+
+/// Starts the monitor, if it does not run. When a pool is short of threads because the system refuses them, it is too late for that.
+pub(crate) fn start() {
+    MONITOR.start();
+}
+
+/// Whether a pool is being watched; in front of the monitor's lock.
+#[derive(Debug)]
+pub struct Watched {
+    pool: Weak<Pool>,
+    is_on: AtomicBool,
+    /// It has run tasks: jobs may wait behind a poll that blocks.
+    has_tasks: AtomicBool,
+    /// The program wants spare threads for jobs behind blocked ones.
+    rescues: bool,
+    has_warned: AtomicBool,
+}
+
+impl Watched {
+    pub fn new(config: &Config, pool: Weak<Pool>) -> Self {
+        let wanted =
+            || std::env::var_os("HEIST_RESCUE").is_some_and(|value| !value.is_empty() && value != "0");
+        Self {
+            pool,
+            is_on: AtomicBool::new(false),
+            has_tasks: AtomicBool::new(false),
+            rescues: config.rescue_blocked.unwrap_or_else(wanted),
+            has_warned: AtomicBool::new(false),
+        }
+    }
+
+    /// A task is queued.
+    #[inline]
+    pub fn note_task(&self) {
+        if !self.has_tasks.load(Ordering::Relaxed) {
+            self.has_tasks.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether jobs that wait while every permit is in use are the monitor's business.
+    fn minds_jobs(&self) -> bool {
+        self.rescues || self.has_tasks.load(Ordering::Relaxed)
+    }
+
+    /// As [`watch`](Self::watch), for work of this kind that nobody is free for.
+    pub fn watch_for(&self, what: WokenFor) {
+        if what == WokenFor::Task || self.minds_jobs() {
+            self.watch();
+        }
+    }
+
+    /// Something may wait unseen: the monitor looks until it does not.
+    #[inline]
+    pub fn watch(&self) {
+        // ORDERING(MONITOR-E1): the task before the look at the flag; partner: the monitor, before it stops watching.
+        if barrier::is_asymmetric() {
+            barrier::light();
+        } else {
+            fence(Ordering::SeqCst);
+        }
+        if !self.is_on.load(Ordering::Relaxed) {
+            self.watch_slow();
+        }
+    }
+
+    #[cold]
+    fn watch_slow(&self) {
+        if !self.is_on.swap(true, Ordering::Relaxed) {
+            MONITOR.ask(Weak::clone(&self.pool));
+        }
+    }
+}
+
+impl Monitor {
+    fn lock(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(&'static self, pool: Weak<Pool>) {
+        self.lock().pools.push(pool);
+        self.start();
+        self.more.notify_one();
+    }
+
+    /// Starts the thread, if it does not run.
+    fn start(&'static self) {
+        if std::mem::replace(&mut self.lock().is_started, true) {
+            return;
+        }
+        // With a stack of the usual size: the last reference to a pool may be dropped there.
+        let thread = std::thread::Builder::new().name("heist-monitor".into());
+        if thread.spawn(|| self.run()).is_err() {
+            // No thread to be had now; whoever asks next tries again.
+            let mut requests = self.lock();
+            requests.is_started = false;
+            let pools = std::mem::take(&mut requests.pools);
+            drop(requests);
+            for pool in pools.iter().filter_map(Weak::upgrade) {
+                pool.watched().is_on.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn run(&self) {
+        let mut watched = Vec::<Look>::new();
+        let mut period = LOOK_EVERY;
+        loop {
+            let mut requests = self.lock();
+            let before = Instant::now();
+            // LIVENESS: a pool is added under this lock and then notifies.
+            while requests.pools.is_empty() && watched.is_empty() {
+                requests = self.more.wait(requests).unwrap_or_else(PoisonError::into_inner);
+            }
+            // A busy server stops and begins to wait many times a second: looks do not come more often for that.
+            if before.elapsed() > period {
+                period = LOOK_EVERY;
+            }
+            watched.extend(requests.pools.drain(..).map(Look::new));
+            drop(requests);
+            std::thread::sleep(period);
+            // Outside of the lock: a look may start threads.
+            let mut is_prompt = false;
+            watched.retain_mut(|look| match look.look() {
+                Next::Forget => false,
+                Next::Later => true,
+                Next::Soon => {
+                    is_prompt = true;
+                    true
+                }
+            });
+            period = if is_prompt { LOOK_EVERY } else { (2 * period).min(LOOK_EVERY_MOST) };
+        }
+    }
+}

@@ -1,0 +1,298 @@
+#![doc = include_str!("README.md")]
+
+mod counters;
+mod hold;
+mod ledger;
+mod words;
+
+#[cfg(all(test, heist_loom))]
+mod loom;
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests;
+
+pub use counters::{Count, Counters};
+pub use ledger::{Grant, Ledger, StartFailed, TakeBack, Wake};
+pub use words::{AtBottom, Words};
+
+use crate::pool::Pool;
+use crate::threads::{Table, ThreadStart};
+use crate::worker::{Given, WorkerShared};
+use crossbeam_utils::CachePadded;
+use heist_os::WokenFor;
+use heist_policy as policy;
+use heist_sync::atomic::{AtomicU64, Ordering, fence};
+use heist_sync::barrier;
+use heist_sync::planted::is_planted;
+use heist_sync::{Mutex, MutexGuard, StdArc as Arc, lock};
+
+/// The ledger, and the words in front of it that running threads read without the lock.
+#[derive(Debug)]
+pub struct Permits {
+    counters: CachePadded<AtomicU64>,
+    words: Arc<Words>,
+    ledger: Mutex<Ledger>,
+}
+
+/// The open ledger. What it says of free permits is published when it is closed.
+pub struct Open<'a> {
+    permits: &'a Permits,
+    ledger: MutexGuard<'a, Ledger>,
+    before: (usize, usize),
+}
+
+impl Permits {
+    /// `n` permits, all free. `is_bound`: thread and permit are one.
+    pub fn new(n: usize, is_bound: bool) -> Self {
+        let words = Arc::new(Words::new(n));
+        Self {
+            counters: CachePadded::new(AtomicU64::new(Counters::new(n).bits())),
+            ledger: Mutex::new(Ledger::new(Arc::clone(&words), n, is_bound)),
+            words,
+        }
+    }
+
+    pub fn open(&self) -> Open<'_> {
+        let ledger = lock(&self.ledger);
+        Open { permits: self, before: (ledger.free().len(), ledger.wanting()), ledger }
+    }
+
+    /// Who holds which permit.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// For an announcement of work, and only behind a fence (FORK-E8, PERMIT-E3): see the README.
+    #[inline]
+    pub fn counters(&self) -> Counters {
+        Counters::from_bits(self.counters.load(Ordering::Relaxed))
+    }
+
+    /// How many there are of one kind.
+    #[inline]
+    pub fn count(&self, count: Count) -> usize {
+        self.counters().get(count)
+    }
+
+    /// Changes a count; returns what it was, and the others with it, right after.
+    fn change(&self, count: Count, by: i32) -> Counters {
+        // ORDERING: acquire-release, and callers fence where it matters; see FORK-E8 and PERMIT-E3 in the README.
+        self.change_if(count, by, |_| true).unwrap_or_else(|now| now)
+    }
+
+    fn change_if(&self, count: Count, by: i32, may: impl Fn(Counters) -> bool) -> Result<Counters, Counters> {
+        let mut now = self.counters();
+        while may(now) {
+            let next = now.add(count, by);
+            let (from, to) = (now.bits(), next.bits());
+            match self.counters.compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return Ok(next),
+                Err(found) => now = Counters::from_bits(found),
+            }
+        }
+        Err(now)
+    }
+
+    /// The caller becomes a searcher if there is room for one.
+    pub fn try_search(&self, parallelism: usize) -> bool {
+        let may = |now: Counters| policy::may_search(now.get(Count::Searching), parallelism);
+        self.change_if(Count::Searching, 1, may).is_ok()
+    }
+
+    /// A searcher has found something, or stops for another reason.
+    pub fn end_search(&self) -> Counters {
+        self.change(Count::Searching, -1)
+    }
+
+    /// A thread without a permit stops running tasks.
+    pub fn end_overtaking(&self) {
+        self.change(Count::Overtaking, -1);
+    }
+
+    /// Whether a thread searches, or could be woken: jobs should be shared at once.
+    #[inline]
+    pub fn is_somebody_idle(&self) -> bool {
+        let counters = self.counters();
+        counters.get(Count::Searching) > 0 || counters.get(Count::Free) > 0
+    }
+
+    /// Somebody has made work that others can see, and has fenced.
+    pub fn announce_fenced(&self, pool: &Pool, what: WokenFor) {
+        let counters = self.counters();
+        if policy::on_new_work(counters.view()) == policy::Wake::One {
+            self.wake_one(pool, what);
+        } else if counters.get(Count::Free) == 0 {
+            self.announce_to_overtakers(pool, what, counters);
+        }
+    }
+
+    /// Every permit is in use. A task goes to a thread without one, if all that hold one compute, or did lately. Else they get to it,
+    /// and the monitor sees to it that they do.
+    #[cold]
+    fn announce_to_overtakers(&self, pool: &Pool, what: WokenFor, counters: Counters) {
+        let may = what == WokenFor::Task
+            && counters.get(Count::Overtaking) == 0
+            && (self.words.resident().is_some() || self.computing(pool).all(|computes| computes));
+        if may {
+            let open = self.open();
+            if self.count(Count::Overtaking) > 0 || open.wake_overtaker(pool.threads().table()).is_none() {
+                return;
+            }
+        }
+        pool.watched().watch_for(what);
+    }
+
+    /// For each permit, whether its holder does not get to its queues soon, as far as anybody knows. False if it is free.
+    pub fn computing(&self, pool: &Pool) -> impl Iterator<Item = bool> {
+        let table = pool.threads().table();
+        let computes = |thread: u16| table.get(thread.into()).is_some_and(WorkerShared::computes);
+        let holds = self.words.iter().take(pool.parallelism());
+        holds.map(move |hold| hold.thread().is_some_and(computes))
+    }
+
+    /// Wakes a thread to search, unless one searches already.
+    #[cold]
+    pub fn wake_one(&self, pool: &Pool, what: WokenFor) {
+        let mut open = self.open();
+        if self.count(Count::Searching) > 0 {
+            return;
+        }
+        let wake = open.wake(pool.threads().may_start(pool), |thread| pool.threads().table().home_of(thread));
+        self.carry_out(pool, wake, what, open);
+    }
+
+    /// Somebody is wanted for a job that only the holder of `index` may run.
+    pub fn wake_for(&self, pool: &Pool, index: u16) {
+        // ORDERING(PERMIT-E3): the job before the look at the ledger; partner: `ask_and_look`.
+        fence(Ordering::SeqCst);
+        let mut open = self.open();
+        let threads = pool.threads();
+        let wake = open.wake_for(index, threads.may_start(pool), |thread| threads.table().home_of(thread));
+        self.carry_out(pool, wake, WokenFor::Job, open);
+    }
+
+    fn carry_out(&self, pool: &Pool, wake: Wake, what: WokenFor, mut open: Open<'_>) {
+        let table = pool.threads().table();
+        match wake {
+            Wake::Nobody => {
+                drop(open);
+                // No thread can be had just now.
+                if pool.threads().is_refused() {
+                    pool.watched().watch();
+                }
+            }
+            Wake::Grant(grant) => {
+                open.count_search();
+                open.grant(table, grant, what);
+            }
+            Wake::Start(index) => {
+                open.count_search();
+                drop(open);
+                if ThreadStart::start_spare(pool, index).is_err() {
+                    let mut open = self.open();
+                    match open.start_failed(index) {
+                        StartFailed::Helper(grant) => return open.grant(table, grant, what),
+                        StartFailed::PassedOn(grant) => open.hand_over(table, Some(grant)),
+                        StartFailed::Free => drop(open),
+                    }
+                    self.end_search();
+                    // LIVENESS: work is visible, perhaps a permit is free, and no thread is there. The monitor tries again.
+                    pool.watched().watch();
+                }
+            }
+        }
+    }
+
+    /// A permit is free and there is work: somebody gets it, for a broadcast that only its holder may run if there is one.
+    pub fn wake_visible(&self, pool: &Pool) {
+        for index in pool.queues().broadcast_indices() {
+            self.wake_for(pool, index);
+        }
+        pool.announce(WokenFor::Job);
+    }
+
+    /// Asks every thread to look for sleepers at its next push, and looks whether there is work already. `is_alone`: all
+    /// threads sleep, so there is nobody to ask.
+    pub fn ask_and_look(&self, pool: &Pool, me: u16, is_alone: bool) -> bool {
+        // ORDERING(PERMIT-E3): our announcement before our look; partner: who queues something fences before it reads the counters.
+        fence(Ordering::SeqCst);
+        if self.count(Count::Searching) > 0 {
+            // LIVENESS(S2): that searcher finds work and wakes the next, or comes here after us.
+            return false;
+        }
+        // ORDERING(FORK-E6): our requests before our look at the heads; partner: `is_slow_push`. Expensive while others run,
+        // and not needed where threads come and go without forking.
+        if !is_alone && !is_planted("idle_arm_before_count") && pool.threads().table().arm_others(me) {
+            barrier::heavy();
+        }
+        !is_planted("idle_no_last_look") && pool.queues().has_visible_work(pool.threads().table())
+    }
+}
+
+impl Open<'_> {
+    /// A thread that is woken to look for work counts as a searcher from here on: a second announcement does not wake a
+    /// second thread.
+    pub fn count_search(&mut self) {
+        self.permits.change(Count::Searching, 1);
+    }
+
+    /// A thread that is woken to run tasks without a permit counts from here on, for the same reason.
+    pub fn count_overtaking(&mut self) {
+        self.permits.change(Count::Overtaking, 1);
+    }
+
+    /// Wakes a parked thread to run tasks without a permit: the resident one, or that which slept last. Gives the ledger back if
+    /// there is none.
+    pub fn wake_overtaker(mut self, table: &Table) -> Option<Self> {
+        let Some(worker) = self.unpark_any().and_then(|id| table.get(id.into())) else { return Some(self) };
+        self.count_overtaking();
+        worker.give(Given::Tasks);
+        drop(self);
+        worker.wake(WokenFor::Task);
+        None
+    }
+
+    /// A permit that was given up goes to a thread that wants one, if there is any; closes the ledger. That thread runs, or wants to
+    /// go on where it is.
+    pub fn hand_over(self, table: &Table, grant: Option<Grant>) {
+        if let Some(grant) = grant {
+            self.grant(table, grant, WokenFor::Task);
+        }
+    }
+
+    /// Tells a thread about its permit and closes the ledger; in this order, so that a thread which learns from the ledger that it
+    /// was granted something finds it.
+    pub fn grant(self, table: &Table, grant: Grant, what: WokenFor) {
+        let worker = table.get(grant.thread.into()).expect("whoever is in the ledger is in the table");
+        worker.give(Given::Permit(grant.index));
+        drop(self);
+        worker.wake(what);
+    }
+}
+
+impl std::ops::Deref for Open<'_> {
+    type Target = Ledger;
+    fn deref(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+impl std::ops::DerefMut for Open<'_> {
+    fn deref_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let (free, wanting) = self.before;
+        for (count, before, now) in
+            [(Count::Free, free, self.ledger.free().len()), (Count::Wanting, wanting, self.ledger.wanting())]
+        {
+            if now != before {
+                self.permits.change(count, now as i32 - before as i32);
+            }
+        }
+        #[cfg(debug_assertions)]
+        self.ledger.check();
+    }
+}

@@ -1,0 +1,295 @@
+//! The pool: what its threads share. It owns the parts and joins them; each part keeps its own fields.
+
+use crate::driver_lock::DriverLock;
+use crate::monitor::Watched;
+use crate::permits::Permits;
+use crate::queues::Queues;
+use crate::queues::job::{JobRef, Payload, StackJob, discard, halt_unwinding};
+use crate::queues::task::{Place, TaskRef};
+use crate::recorder::Recorder;
+use crate::signal::Awaited;
+use crate::threads::Threads;
+use crate::worker::Worker;
+use heist_os::{System, WokenFor};
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use heist_sync::planted::is_planted;
+use heist_sync::{Parker, StdArc as Arc, thread_local};
+use std::sync::Weak;
+
+/// Events that a thread's ring keeps.
+pub(crate) const RING_EVENTS: usize = 1 << 14;
+
+pub(crate) type Handler<A> = Box<dyn Fn(A) + Send + Sync>;
+
+/// How a pool is made. All fields have a plain default.
+#[derive(Default)]
+pub struct Config {
+    /// How many permits: how many threads run at once.
+    pub parallelism: usize,
+    /// How many threads there may be, sleeping ones included; 0 for the default.
+    pub max_threads: usize,
+    /// Stack size of the threads; `None` for the system's default.
+    pub stack_size: Option<usize>,
+    /// Names threads by the index they start with. `None` from the closure means the default name.
+    pub thread_name: Option<Box<dyn Fn(usize) -> Option<String> + Send + Sync>>,
+    /// Called on each thread with the index it starts with.
+    pub start_handler: Option<Handler<usize>>,
+    /// Called on each thread when it leaves.
+    pub exit_handler: Option<Handler<usize>>,
+    /// Called with the payload of a detached job's panic.
+    pub panic_handler: Option<Handler<Payload>>,
+    /// Threads are started by somebody else; there are no spares.
+    pub foreign_threads: bool,
+    /// The thread that makes the pool is one of its threads.
+    pub use_current_thread: bool,
+    /// Whether spare threads run the queued jobs once all workers have used no CPU time for a second; `None` for what
+    /// `HEIST_RESCUE` says.
+    pub rescue_blocked: Option<bool>,
+    /// Whether the system's scheduler is asked and told about threads; `None` for what `HEIST_OS_HINTS` says.
+    pub os_hints: Option<bool>,
+}
+
+impl Config {
+    /// Whether thread and permit are one, because the pool can never have a spare thread.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.foreign_threads
+            || (self.max_threads != 0 && self.max_threads <= self.parallelism)
+            || (self.use_current_thread && self.parallelism == 1)
+    }
+}
+
+/// See the module.
+pub struct Pool {
+    /// The pool itself, for those who have only a reference.
+    this: Weak<Pool>,
+    config: Config,
+    system: &'static dyn System,
+    parallelism: AtomicUsize,
+    permits: Permits,
+    queues: Queues,
+    driver: DriverLock,
+    threads: Threads,
+    recorder: Recorder,
+    watched: Watched,
+    has_warned_no_spare: AtomicBool,
+}
+
+impl Pool {
+    /// A pool without threads.
+    pub fn new(config: Config) -> Arc<Self> {
+        let n = config.parallelism;
+        let system = heist_os::system(config.os_hints);
+        let pool = Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            system,
+            parallelism: AtomicUsize::new(n),
+            permits: Permits::new(n, config.is_bound()),
+            queues: Queues::new(n),
+            driver: DriverLock::default(),
+            threads: Threads::new(&config, system),
+            recorder: Recorder::default(),
+            watched: Watched::new(&config, this.clone()),
+            has_warned_no_spare: AtomicBool::new(false),
+            config,
+        });
+        #[cfg(not(any(heist_loom, heist_shuttle)))]
+        crate::global::enlist(&pool);
+        pool
+    }
+
+    pub(crate) fn arc(&self) -> Arc<Self> {
+        self.this.upgrade().expect("whoever has a reference to a pool, or is called by one who has, keeps it")
+    }
+
+    /// How many permits there are.
+    #[inline]
+    pub fn parallelism(&self) -> usize {
+        self.parallelism.load(Ordering::Relaxed)
+    }
+
+    /// The pool goes on with the `n` permits whose threads could be started.
+    pub(crate) fn shrink_to(&self, n: usize) {
+        self.permits.open().drop_free_from(n);
+        self.parallelism.store(n, Ordering::Relaxed);
+    }
+
+    /// How the pool was made.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What the system can be asked.
+    pub(crate) fn system(&self) -> &'static dyn System {
+        self.system
+    }
+
+    pub(crate) fn permits(&self) -> &Permits {
+        &self.permits
+    }
+
+    /// The queues that its threads share.
+    pub fn queues(&self) -> &Queues {
+        &self.queues
+    }
+
+    /// The right to look at sockets and timers.
+    pub fn driver(&self) -> &DriverLock {
+        &self.driver
+    }
+
+    /// Its threads.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// What it records of its threads.
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Whether it is being watched by the monitor.
+    pub(crate) fn watched(&self) -> &Watched {
+        &self.watched
+    }
+
+    /// Runs `f` on a thread of this pool and waits for it.
+    pub fn install<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
+        match Worker::current() {
+            Some(worker) if Arc::ptr_eq(worker.pool(), self) => f(),
+            Some(worker) => {
+                let job = StackJob::new(f, Arc::clone(worker.shared().parker()));
+                // SAFETY: we wait for its signal before it moves.
+                self.inject(unsafe { job.as_job_ref() });
+                worker.wait(job.signal(), &());
+                job.into_result()
+            }
+            None => {
+                let parker = outside_parker();
+                let job = StackJob::new(f, Arc::clone(&parker));
+                // SAFETY: as above.
+                self.inject(unsafe { job.as_job_ref() });
+                wait_outside(job.signal(), &parker);
+                job.into_result()
+            }
+        }
+    }
+
+    /// Queues a job for whoever is free.
+    pub fn inject(&self, job: JobRef) {
+        self.queues.jobs.push(job);
+        self.announce(WokenFor::Job);
+    }
+
+    /// Queues a job that only the holder of `index` may run.
+    pub fn inject_for(&self, index: usize, job: JobRef) {
+        self.queues.broadcasts(index as u16).push(job);
+        self.permits.wake_for(self, index as u16);
+    }
+
+    /// Somebody has made work that others can see.
+    pub(crate) fn announce(&self, what: WokenFor) {
+        // ORDERING(PERMIT-E3): the work before the look at the counters; partner: `ask_and_look`, which looks at the work after
+        // the counters say that a thread sleeps.
+        fence(Ordering::SeqCst);
+        self.permits.announce_fenced(self, what);
+    }
+
+    /// No more work will come from outside. What was accepted still runs; then the threads leave. Never blocks.
+    pub fn close(&self) {
+        self.driver.close();
+        self.threads.close(self);
+    }
+
+    /// Queues a task that became ready, wherever that happened.
+    #[inline]
+    pub fn schedule(&self, task: TaskRef, place: Place) {
+        self.watched.note_task();
+        match Worker::current() {
+            Some(worker) if std::ptr::eq(Arc::as_ptr(worker.pool()), self) && worker.keeps_tasks() => {
+                worker.schedule(task, place);
+            }
+            _ => self.schedule_outside(task),
+        }
+    }
+
+    fn schedule_outside(&self, task: TaskRef) {
+        self.queues.tasks.push(task);
+        // The push ends with a fence: PERMIT-E3, and the partner of the one in `leave_if_done`.
+        if self.threads.is_over() {
+            return self.threads.revive(self);
+        }
+        self.permits.announce_fenced(self, WokenFor::Task);
+    }
+
+    /// Something was registered with the driver. If nobody waits in it, somebody will look.
+    pub fn attend(&self) {
+        // ORDERING(PERMIT-E3): the registration before the look at lock and counters; partner: a thread that parks announces
+        // itself, fences, and then asks whether the driver is used.
+        fence(Ordering::SeqCst);
+        if self.driver.is_unattended() && !is_planted("driver_unannounced") {
+            // A thread that is woken finds nothing to run, and sleeps in the driver. If all are busy, they look between two
+            // tasks, and the monitor sees to it that they do. So does one that registers in the middle of a poll, as most do: it
+            // comes back to the driver itself.
+            let is_polling = Worker::current()
+                .is_some_and(|worker| std::ptr::eq(Arc::as_ptr(worker.pool()), self) && worker.is_polling());
+            if !is_polling {
+                self.permits.announce_fenced(self, WokenFor::Task);
+            }
+            self.watched.watch();
+        }
+    }
+
+    /// Whether nothing can happen by itself any more: nobody runs, nothing is queued, no timer is set and no socket is
+    /// registered.
+    pub fn is_quiescent(&self) -> bool {
+        self.permits.counters() == crate::permits::Counters::new(self.parallelism())
+            && !self.queues.has_visible_work(self.threads.table())
+            && !self.driver.is_used()
+    }
+
+    /// A detached job has panicked.
+    pub fn deliver_panic(&self, payload: Payload) {
+        // Without a handler the panic hook has told already.
+        let result = match &self.config.panic_handler {
+            Some(handler) => halt_unwinding(|| handler(payload)),
+            None => Err(payload),
+        };
+        if let Err(payload) = result {
+            discard(payload);
+        }
+    }
+
+    pub(crate) fn warn_no_spare(&self) {
+        if !self.has_warned_no_spare.swap(true, Ordering::Relaxed) {
+            heist_sync::warn(format_args!(
+                "a wait runs other jobs, because this pool cannot start spare threads (spawn_handler, build_scoped, \
+                 max_threads reached, or the system refuses); a lock held across a wait may deadlock"
+            ));
+        }
+    }
+}
+
+/// The most threads a pool can have.
+pub const MOST_THREADS: usize = crate::threads::MOST;
+/// The most indices a pool can have: as many threads again may sleep in waits.
+pub const MOST_INDICES: usize = MOST_THREADS / 2;
+
+/// Threads beyond the parallelism that may exist if the user does not say.
+pub const DEFAULT_SPARES: usize = 256;
+
+thread_local! {
+    static OUTSIDE: Arc<Parker> = Arc::new(Parker::new());
+}
+
+/// The parker of a thread outside of all pools. While the thread ends, in the destructor of another thread-local, a new one.
+pub fn outside_parker() -> Arc<Parker> {
+    OUTSIDE.try_with(Arc::clone).unwrap_or_else(|_| Arc::new(Parker::new()))
+}
+
+/// Waits on a thread outside of all pools.
+pub fn wait_outside(target: &impl Awaited, parker: &Parker) {
+    // LIVENESS: announced first; who ends the wait then unparks us. A token from elsewhere only costs a turn.
+    while target.announce_wait() {
+        parker.park();
+    }
+}

@@ -1,0 +1,192 @@
+//! Threads come: every thread of the pool begins with a [`ThreadStart`], which gives its place back at the thread's end.
+
+use crate::pool::{Handler, Pool};
+use crate::queues::job::halt_unwinding;
+use crate::worker::{Doing, Role, Worker, WorkerShared};
+use heist_sync::atomic::Ordering;
+use heist_sync::{StdArc as Arc, lock, thread};
+use std::io;
+
+/// A thread that should be started.
+pub struct ThreadStart {
+    pool: Arc<Pool>,
+    worker: Arc<WorkerShared>,
+    /// `None` for a thread without a permit.
+    index: Option<u16>,
+    role: Role,
+    /// What name and handlers are told.
+    shown: u16,
+    is_searcher: bool,
+    has_run: bool,
+}
+
+impl ThreadStart {
+    fn new(pool: &Arc<Pool>, index: Option<u16>, role: Role, is_searcher: bool) -> io::Result<Self> {
+        let threads = pool.threads();
+        let worker = threads.table.enrol().ok_or_else(|| io::Error::other("too many threads in one pool"))?;
+        threads.live.fetch_add(1, Ordering::Relaxed);
+        let shown = index.unwrap_or(worker.id() % pool.parallelism() as u16);
+        Ok(Self { pool: Arc::clone(pool), worker, index, role, shown, is_searcher, has_run: false })
+    }
+
+    /// A thread of the new pool that will run with `index`.
+    pub fn first(pool: &Arc<Pool>, index: usize) -> io::Result<Self> {
+        let index = index as u16;
+        let start = Self::new(pool, Some(index), Role::Holder, false)?;
+        let got = pool.permits().open().acquire(start.worker.id(), Some(index));
+        debug_assert_eq!(got, Some(index));
+        start.worker.set_home(index);
+        Ok(start)
+    }
+
+    /// Starts a spare thread that searches with the permit `index`, which is on its way.
+    pub(crate) fn start_spare(pool: &Pool, index: u16) -> io::Result<()> {
+        let start = Self::new(&pool.arc(), Some(index), Role::Holder, true);
+        let start = start.inspect(|start| pool.permits().open().started(start.worker.id(), index));
+        Self::spawn_noted(pool, start)
+    }
+
+    /// Starts a spare thread without a permit.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn start_without_permit(pool: &Pool, role: Role) -> io::Result<()> {
+        Self::spawn_noted(pool, Self::new(&pool.arc(), None, role, false))
+    }
+
+    fn spawn_noted(pool: &Pool, start: io::Result<Self>) -> io::Result<()> {
+        let started = start.and_then(|start| {
+            // In the middle of somebody's wait, where nothing may unwind.
+            let name = halt_unwinding(|| start.name()).unwrap_or_else(|payload| {
+                pool.deliver_panic(payload);
+                None
+            });
+            start.spawn(name)
+        });
+        if pool.threads().note_start(started.is_err())
+            && let Err(error) = &started
+        {
+            heist_sync::warn(format_args!(
+                "a spare thread could not be started ({error}); waits go on with the threads there are, and heist tries again. \
+                 Raise the limit on threads (ulimit -u, pids.max) or lower max_threads"
+            ));
+        }
+        started
+    }
+
+    /// Starts a thread of our own.
+    pub fn spawn(self, name: Option<String>) -> io::Result<()> {
+        // Unlike rayon's, unnamed threads have a name: it is what `top -H` and debuggers show.
+        let name = name.unwrap_or_else(|| format!("heist-{}", self.shown));
+        if name.contains('\0') {
+            let message = format!("thread_name gave {name:?}, and a thread's name cannot hold a NUL");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let mut builder = thread::Builder::new().name(name);
+        if let Some(size) = self.stack_size() {
+            builder = builder.stack_size(size);
+        }
+        let pool = Arc::clone(&self.pool);
+        let handle = builder.spawn(move || {
+            self.pool.threads().take_own_mask(self.pool.system());
+            self.run();
+        })?;
+        pool.threads().keep(handle);
+        Ok(())
+    }
+
+    fn call(&self, handler: &Option<Handler<usize>>) {
+        if let Some(handler) = handler
+            && let Err(payload) = halt_unwinding(|| handler(self.shown.into()))
+        {
+            self.pool.deliver_panic(payload);
+        }
+    }
+
+    /// The index the thread starts with.
+    pub fn index(&self) -> usize {
+        self.shown.into()
+    }
+
+    /// The name the thread should have. The user's closure may panic.
+    pub fn name(&self) -> Option<String> {
+        self.pool.config().thread_name.as_ref().and_then(|name| name(self.shown.into()))
+    }
+
+    /// The stack size it should have.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.pool.config().stack_size
+    }
+
+    /// The thread's whole life.
+    ///
+    /// # Panics
+    /// If the calling thread already belongs to a pool.
+    #[track_caller]
+    pub fn run(mut self) {
+        /// Jobs and handlers cannot unwind to here. If our own code does, the pool could only hang.
+        struct Abort;
+        impl Drop for Abort {
+            fn drop(&mut self) {
+                heist_sync::warn(format_args!(
+                    "a worker thread died of a bug in heist; please report the panic above"
+                ));
+                std::process::abort();
+            }
+        }
+        // Before anything of the thread's is touched: what runs below us relies on it.
+        assert!(
+            Worker::current().is_none(),
+            "ThreadBuilder::run was called on a thread that is already part of a thread pool; call it on a thread of its own, for \
+             example by std::thread::spawn(move || thread.run())"
+        );
+        let unwinding = Abort;
+        self.has_run = true;
+        let pool = Arc::clone(&self.pool);
+        let worker = Worker::new(Arc::clone(&pool), Arc::clone(&self.worker), self.role);
+        // SAFETY: `worker` stays in this frame, and `leave` comes below, on this thread; nothing in between unwinds.
+        unsafe { worker.enter() };
+        if let Some(index) = self.index {
+            worker.start_with(index, self.is_searcher);
+        }
+        if pool.config().start_handler.is_some() {
+            // It may take its time: others search meanwhile.
+            worker.stop_searching();
+            let outer = self.worker.set_doing(Doing::Job);
+            self.call(&pool.config().start_handler);
+            self.worker.set_doing(outer);
+        }
+        worker.run();
+        self.call(&pool.config().exit_handler);
+        worker.run_own();
+        // The exit handler may have asked for its index.
+        worker.give_up();
+        worker.leave();
+        let (pool, shared) = worker.vacate();
+        pool.threads().table.vacate(shared);
+        std::mem::forget(unwinding);
+        // From here on `self` is only a place to be given back.
+    }
+}
+
+impl Drop for ThreadStart {
+    fn drop(&mut self) {
+        let threads = self.pool.threads();
+        if !self.has_run {
+            if let Some(index) = self.index {
+                self.pool.permits().open().unstarted(index);
+            }
+            threads.table.vacate(Arc::clone(&self.worker));
+        }
+        let guard = lock(&threads.left);
+        if threads.live.fetch_sub(1, Ordering::AcqRel) == 1 {
+            threads.all_left.notify_all();
+        }
+        drop(guard);
+        // One thread less to wait for: the others may all be parked, or there may be no other for a task that came late.
+        if threads.is_closing() {
+            threads.leave_if_done(&self.pool);
+            if threads.live() == 0 && !self.pool.queues().tasks.is_empty() {
+                threads.revive(&self.pool);
+            }
+        }
+    }
+}

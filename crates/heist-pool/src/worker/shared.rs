@@ -1,0 +1,313 @@
+//! What other threads may touch of a worker.
+
+use crate::pool::Pool;
+use crate::queues::RunQueue;
+use crate::queues::forks::Stack;
+use crate::queues::job::JobRef;
+use heist_deque::{Owner, Thief};
+use heist_os::{AffinityHint, ThreadNumber, WokenFor};
+use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::{Mutex, Parker, StdArc as Arc};
+use heist_trace::Ring;
+use std::sync::OnceLock;
+
+/// What a thread of the pool is. Published in its [`Status`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// It holds a permit, or sleeps.
+    Holder = 0,
+    /// It goes on without a permit after a wait, and would take one.
+    Resumed = 1,
+    /// It runs tasks without a permit, because all that hold one compute.
+    Overtaker = 2,
+    /// It runs jobs without a permit, because all that hold one are blocked and the program has asked for rescue.
+    Rescuer = 3,
+    /// It is a thread of the program's own that works in the pool for a while.
+    Guest = 4,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Doing {
+    /// It is in heist's own code, and gets to its queues.
+    Loop = 0,
+    /// It runs a job.
+    Job = 1,
+    /// It polls a task.
+    Poll = 2,
+    /// It waits, or is inside of `blocking`, and has lent its permit.
+    Wait = 3,
+}
+
+/// A snapshot of what a thread is and does; a pure value. It changes whenever a job or poll begins or ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status(u32);
+
+impl Status {
+    const ROLE: u32 = 2;
+    const COUNT: u32 = 5;
+
+    pub const fn doing(self) -> Doing {
+        match self.0 & 3 {
+            0 => Doing::Loop,
+            1 => Doing::Job,
+            2 => Doing::Poll,
+            _ => Doing::Wait,
+        }
+    }
+
+    pub const fn role(self) -> Role {
+        match self.0 >> Self::ROLE & 7 {
+            0 => Role::Holder,
+            1 => Role::Resumed,
+            2 => Role::Overtaker,
+            3 => Role::Rescuer,
+            _ => Role::Guest,
+        }
+    }
+
+    /// As it is now, one job or poll later.
+    const fn next(self, doing: Doing) -> Self {
+        Self((self.0 & !3).wrapping_add(1 << Self::COUNT) | doing as u32)
+    }
+
+    const fn with_role(self, role: Role) -> Self {
+        Self(self.0 & !(7 << Self::ROLE) | (role as u32) << Self::ROLE)
+    }
+}
+
+/// See the module.
+pub struct WorkerShared {
+    id: u16,
+    pub(crate) stack: Stack,
+    /// Jobs of scopes and detached ones that its thread has spawned.
+    pub(crate) spawned: Thief<JobRef>,
+    /// The other end of that, while no thread has it.
+    pub(crate) vacant_end: Mutex<Option<Owner<JobRef>>>,
+    pub(crate) tasks: RunQueue,
+    parker: Arc<Parker>,
+    /// What was given to the thread: one more than an index, `TASKS`, `LEAVE`, or 0 for nothing.
+    given: AtomicU32,
+    /// Written by its thread.
+    status: AtomicU32,
+    /// The status of a poll that the monitor has seen at two looks.
+    long_poll: AtomicU32,
+    /// The index it had last.
+    home: AtomicU32,
+    /// The kernel's number for the thread, 0 while there is none or it is unknown.
+    number: AtomicU32,
+    /// One more than the CPU on which it last shared a job, 0 if unknown.
+    shared_on: AtomicU32,
+    pub(crate) ring: OnceLock<Ring>,
+    pub(crate) affinity: AffinityHint,
+}
+
+/// What a sleeping thread was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Given {
+    /// The permit with this index.
+    Permit(u16),
+    /// No permit, but tasks to run.
+    Tasks,
+    /// The pool has no use for the thread any more.
+    Leave,
+}
+
+const TASKS: u32 = u32::MAX;
+const LEAVE: u32 = u32::MAX - 1;
+
+impl WorkerShared {
+    pub(crate) fn new(id: u16, system: &'static dyn heist_os::System) -> Self {
+        let (owner, spawned) = heist_deque::deque();
+        Self {
+            id,
+            stack: Stack::new(),
+            spawned,
+            vacant_end: Mutex::new(Some(owner)),
+            tasks: RunQueue::new(),
+            parker: Arc::new(Parker::new()),
+            given: AtomicU32::new(0),
+            status: AtomicU32::new(0),
+            long_poll: AtomicU32::new(0),
+            home: AtomicU32::new(0),
+            number: AtomicU32::new(0),
+            shared_on: AtomicU32::new(0),
+            ring: OnceLock::new(),
+            affinity: AffinityHint::new(system),
+        }
+    }
+
+    /// Its number among the pool's threads. Not the index: see there.
+    pub fn id(&self) -> u16 {
+        self.id
+    }
+
+    /// Where its thread sleeps.
+    pub fn parker(&self) -> &Arc<Parker> {
+        &self.parker
+    }
+
+    /// The kernel's number of its thread.
+    pub(crate) fn number(&self) -> Option<ThreadNumber> {
+        Some(self.number.load(Ordering::Relaxed)).filter(|&number| number != 0)
+    }
+
+    pub(crate) fn set_number(&self, number: Option<ThreadNumber>) {
+        self.number.store(number.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// The index it had last.
+    pub(crate) fn home(&self) -> u16 {
+        self.home.load(Ordering::Relaxed) as u16
+    }
+
+    pub(crate) fn set_home(&self, index: u16) {
+        self.home.store(u32::from(index), Ordering::Relaxed);
+    }
+
+    /// Writes down what its thread gets. Under the lock of the permits, so that a thread which learns there that it was woken
+    /// finds it; [`wake`](Self::wake) comes after the lock.
+    pub(crate) fn give(&self, given: Given) {
+        let given = match given {
+            Given::Permit(index) => u32::from(index) + 1,
+            Given::Tasks => TASKS,
+            Given::Leave => LEAVE,
+        };
+        // ORDERING(PERMIT-E2): release, with the acquire in `take_given`: the ledger's decision. The parker would do, but a thread
+        // that has not slept yet looks without it.
+        self.given.store(given, Ordering::Release);
+    }
+
+    /// Wakes its thread, wherever it sleeps; for a job, away from the caller's CPU if that can be.
+    pub(crate) fn wake(&self, what: WokenFor) {
+        if what == WokenFor::Job
+            && let Some(number) = self.number()
+        {
+            self.affinity.before_wake(number);
+        }
+        self.parker.unpark();
+    }
+
+    pub(crate) fn take_given(&self) -> Option<Given> {
+        if self.given.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        match self.given.swap(0, Ordering::Acquire) {
+            0 => None,
+            TASKS => Some(Given::Tasks),
+            LEAVE => Some(Given::Leave),
+            n => Some(Given::Permit((n - 1) as u16)),
+        }
+    }
+
+    /// Whether something was given to it.
+    pub(crate) fn has_given(&self) -> bool {
+        self.given.load(Ordering::Relaxed) != 0
+    }
+
+    /// As `take_given`, for a thread that is not parked: only a parked one is given anything but a permit.
+    pub(crate) fn take_granted(&self) -> Option<u16> {
+        self.take_given().map(|given| match given {
+            Given::Permit(index) => index,
+            Given::Tasks | Given::Leave => unreachable!("given to a thread that is not parked"),
+        })
+    }
+
+    /// What its thread is and does.
+    pub(crate) fn status(&self) -> Status {
+        Status(self.status.load(Ordering::Relaxed))
+    }
+
+    /// Its thread begins a job or a poll. Returns what it did before, for [`end`](Self::end). What begins on top of another job or poll
+    /// changes nothing: the thread does not get to its queues before the lowest one has ended.
+    pub(crate) fn begin(&self, doing: Doing) -> Doing {
+        let outer = self.status().doing();
+        if matches!(outer, Doing::Loop | Doing::Wait) {
+            self.set_doing(doing);
+        }
+        outer
+    }
+
+    /// What [`begin`](Self::begin) has told of is over.
+    pub(crate) fn end(&self, outer: Doing) {
+        if matches!(outer, Doing::Loop | Doing::Wait) {
+            self.set_doing(outer);
+        }
+    }
+
+    /// Its thread does something else. Returns what it did before.
+    pub(crate) fn set_doing(&self, doing: Doing) -> Doing {
+        let status = self.status();
+        self.status.store(status.next(doing).0, Ordering::Relaxed);
+        status.doing()
+    }
+
+    pub(crate) fn set_role(&self, role: Role) {
+        self.status.store(self.status().with_role(role).0, Ordering::Relaxed);
+    }
+
+    /// The monitor has seen its thread in one poll for too long.
+    pub(crate) fn note_long_poll(&self, status: Status) {
+        self.long_poll.store(status.0, Ordering::Relaxed);
+    }
+
+    /// Whether its thread does not get to its queues for a while, as far as anybody knows: it is in a job, or in a long poll.
+    pub(crate) fn computes(&self) -> bool {
+        let status = self.status();
+        match status.doing() {
+            Doing::Job => true,
+            Doing::Poll => self.long_poll.load(Ordering::Relaxed) == status.0,
+            Doing::Loop | Doing::Wait => false,
+        }
+    }
+
+    /// Whether its thread is awake to run tasks without a permit.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    pub(crate) fn is_overtaking(&self) -> bool {
+        self.status().role() == Role::Overtaker && self.status().doing() != Doing::Wait
+    }
+
+    /// Where it is when it shares a job.
+    pub(crate) fn note_cpu(&self, pool: &Pool) {
+        let cpu = pool.system().cpu().map_or(0, |cpu| cpu as u32 + 1);
+        self.shared_on.store(cpu, Ordering::Relaxed);
+    }
+
+    /// Whether it last shared a job on this CPU.
+    pub(crate) fn has_shared_on(&self, cpu: usize) -> bool {
+        self.shared_on.load(Ordering::Relaxed) == cpu as u32 + 1
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        self.has_jobs() || !self.tasks.is_empty()
+    }
+
+    pub(crate) fn has_jobs(&self) -> bool {
+        self.stack.has_jobs() || !self.spawned.is_empty()
+    }
+
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty() || self.tasks.has_lifo()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_thread_is_and_does_are_apart() {
+        let mut status = Status(0);
+        for role in [Role::Holder, Role::Resumed, Role::Overtaker, Role::Rescuer, Role::Guest] {
+            status = status.with_role(role);
+            for doing in [Doing::Loop, Doing::Job, Doing::Poll, Doing::Wait] {
+                let before = status;
+                status = status.next(doing);
+                assert_eq!((status.role(), status.doing()), (role, doing));
+                assert_ne!(status, before);
+            }
+        }
+        let last = Status(u32::MAX).next(Doing::Job);
+        assert_eq!((last.role(), last.doing()), (Role::Guest, Doing::Job));
+    }
+}

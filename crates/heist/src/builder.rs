@@ -1,0 +1,545 @@
+//! How a pool is made, and what can be wrong with the wish.
+
+use crate::thread_pool::ThreadPool;
+use heist_pool::build::{BuildError, Starter};
+use heist_pool::global;
+use heist_pool::job::Payload;
+use heist_pool::pool::{Config, MOST_INDICES, MOST_THREADS, Pool};
+use heist_pool::threads::ThreadStart;
+use heist_sync::{Arc, Mutex, lock};
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+/// Makes a [`ThreadPool`], or sets up the global one.
+///
+/// ```
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// assert_eq!(pool.install(heist::current_num_threads), 2);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
+    num_threads: usize,
+    use_current_thread: bool,
+    config: Config,
+    spawn: S,
+}
+
+/// Threads are started by the pool.
+#[derive(Debug, Default)]
+pub struct DefaultSpawn(());
+
+/// Threads are started by the given closure.
+#[derive(Debug)]
+pub struct CustomSpawn<F>(F);
+
+/// How threads are started.
+pub trait ThreadSpawn {
+    /// Starts a thread that calls [`ThreadBuilder::run`].
+    #[doc(hidden)]
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
+    /// Whether the pool may start spare threads of its own.
+    #[doc(hidden)]
+    const IS_OWN: bool;
+}
+
+impl ThreadSpawn for DefaultSpawn {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        thread.start.spawn(thread.name)
+    }
+    const IS_OWN: bool = true;
+}
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
+        (self.0)(thread)
+    }
+    const IS_OWN: bool = false;
+}
+
+/// A thread that a [`spawn_handler`](ThreadPoolBuilder::spawn_handler) has to start: it must call [`run`](Self::run) on it.
+///
+/// ```
+/// let pool = heist::ThreadPoolBuilder::new()
+///     .num_threads(2)
+///     .spawn_handler(|thread| {
+///         let mut builder = std::thread::Builder::new();
+///         builder = builder.name(thread.name().map_or_else(|| format!("mine {}", thread.index()), String::from));
+///         if let Some(size) = thread.stack_size() {
+///             builder = builder.stack_size(size);
+///         }
+///         builder.spawn(|| thread.run())?;
+///         Ok(())
+///     })
+///     .build()?;
+/// let name = pool.install(|| std::thread::current().name().map(String::from));
+/// assert!(name.unwrap().starts_with("mine "));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub struct ThreadBuilder {
+    name: Option<String>,
+    start: ThreadStart,
+}
+
+impl ThreadBuilder {
+    /// The index that the thread will have.
+    pub fn index(&self) -> usize {
+        self.start.index()
+    }
+
+    /// The name that was asked for.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The stack size that was asked for.
+    pub fn stack_size(&self) -> Option<usize> {
+        self.start.stack_size()
+    }
+
+    /// The thread's work, until the pool ends.
+    ///
+    /// # Panics
+    /// On a thread that is already part of a pool: inside a job or a task, or below [`fork`](crate::fork()). The pool then goes on
+    /// without this thread, as if the builder had been dropped.
+    ///
+    /// # Blocking
+    /// For the whole life of the pool.
+    #[track_caller]
+    pub fn run(self) {
+        self.start.run();
+    }
+}
+
+impl fmt::Debug for ThreadBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadBuilder")
+            .field("index", &self.index())
+            .field("name", &self.name())
+            .field("stack_size", &self.stack_size())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a pool could not be made.
+///
+/// ```
+/// let most = heist::max_num_threads();
+/// let error = heist::ThreadPoolBuilder::new().num_threads(most + 1).build().unwrap_err();
+/// assert!(error.to_string().contains("more than a pool can have"));
+/// ```
+#[derive(Debug)]
+pub struct ThreadPoolBuildError {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    AlreadyInitialized,
+    CurrentThreadInPool,
+    BadValue(String),
+    Io(io::Error),
+}
+
+impl From<io::Error> for ThreadPoolBuildError {
+    fn from(error: io::Error) -> Self {
+        Self { kind: Kind::Io(error) }
+    }
+}
+
+impl fmt::Display for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::AlreadyInitialized => f.write_str("The global thread pool has already been initialized."),
+            Kind::CurrentThreadInPool => {
+                f.write_str("The current thread is already part of another thread pool.")
+            }
+            Kind::BadValue(message) => f.write_str(message),
+            Kind::Io(error) => write!(f, "not one thread of the pool could be started: {error}"),
+        }
+    }
+}
+
+impl Error for ThreadPoolBuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.kind {
+            Kind::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl ThreadPoolBuilder {
+    /// A builder with all defaults.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().build()?;
+    /// assert!(pool.current_num_threads() >= 1);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Makes a pool of scoped threads, lends it to `with_pool`, and waits for its threads after.
+    ///
+    /// Each thread calls `wrapper` with its [`ThreadBuilder`], so that it can set up what it may borrow.
+    ///
+    /// ```
+    /// let greeting = String::from("hello");
+    /// let n = heist::ThreadPoolBuilder::new().num_threads(2).build_scoped(
+    ///     |thread| {
+    ///         assert_eq!(greeting, "hello");
+    ///         thread.run();
+    ///     },
+    ///     |pool| pool.install(heist::current_num_threads),
+    /// )?;
+    /// assert_eq!(n, 2);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](Self::build).
+    ///
+    /// # Deadlocks
+    /// A pool of scoped threads cannot start spare ones: see [`spawn_handler`](Self::spawn_handler).
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        std::thread::scope(|scope| {
+            let wrapper = &wrapper;
+            let pool = self
+                .spawn_handler(|thread| {
+                    let mut builder = std::thread::Builder::new();
+                    if let Some(name) = thread.name() {
+                        builder = builder.name(name.to_string());
+                    }
+                    if let Some(size) = thread.stack_size() {
+                        builder = builder.stack_size(size);
+                    }
+                    builder.spawn_scoped(scope, move || wrapper(thread))?;
+                    Ok(())
+                })
+                .build()?;
+            Ok(with_pool(&pool))
+        })
+    }
+
+    /// Starts the pool's threads by `spawn` instead of by the pool itself.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .spawn_handler(|thread| {
+    ///         std::thread::Builder::new().spawn(move || thread.run())?;
+    ///         Ok(())
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(pool.install(|| 1), 1);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An error of `spawn` fails the build.
+    ///
+    /// # Deadlocks
+    /// Such a pool cannot start spare threads. When a wait finds nothing of its own to do, it runs other jobs instead of
+    /// lending its permit, and says so once on standard error: a lock held across a wait may deadlock there, as in rayon.
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
+    where
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
+    {
+        let Self { num_threads, use_current_thread, config, spawn: _ } = self;
+        ThreadPoolBuilder { num_threads, use_current_thread, config, spawn: CustomSpawn(spawn) }
+    }
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            num_threads: 0,
+            use_current_thread: false,
+            config: Config::default(),
+            spawn: DefaultSpawn::default(),
+        }
+    }
+}
+
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Makes the pool.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().build()?;
+    /// assert_eq!(pool.install(|| 1 + 1), 2);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A value that cannot be had (the message names it), not one thread that could be started, or any error of a
+    /// [`spawn_handler`](ThreadPoolBuilder::spawn_handler). If only some threads could be started, the pool has that many,
+    /// and a warning says so.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        self.build_pool().map(ThreadPool::new)
+    }
+
+    /// Makes the global pool, before its first use.
+    ///
+    /// ```no_run
+    /// heist::ThreadPoolBuilder::new().num_threads(4).build_global()?;
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`build`](Self::build), and if there is a global pool already.
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        match global::set(|| self.build_pool()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(ThreadPoolBuildError { kind: Kind::AlreadyInitialized }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn build_pool(mut self) -> Result<Arc<Pool>, ThreadPoolBuildError> {
+        let built = self.config.build(self.num_threads, self.use_current_thread, &mut Start(&mut self.spawn));
+        built.map_err(|error| ThreadPoolBuildError {
+            kind: match error {
+                BuildError::CurrentThreadInPool => Kind::CurrentThreadInPool,
+                BuildError::BadValue(message) => Kind::BadValue(message),
+                BuildError::Io(error) => Kind::Io(error),
+            },
+        })
+    }
+}
+
+/// What the pool's build calls, over what the user gave.
+struct Start<'a, S>(&'a mut S);
+
+impl<S: ThreadSpawn> Starter for Start<'_, S> {
+    fn start(&mut self, start: ThreadStart, name: Option<String>) -> io::Result<()> {
+        self.0.spawn(ThreadBuilder { name, start })
+    }
+    const IS_OWN: bool = S::IS_OWN;
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    /// How many threads run at once; 0, the default, for as many as there are CPUs to use.
+    ///
+    /// `HEIST_NUM_THREADS` in the environment can lower it. With 0, it is `HEIST_NUM_THREADS`, or else `RAYON_NUM_THREADS`, or
+    /// else what affinity and cgroup quota allow.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(3).build()?;
+    /// assert_eq!(pool.current_num_threads(), 3);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = num_threads;
+        self
+    }
+
+    /// How many threads the pool may have in all, with those that sleep in a wait; 0, the default, for 256 more than run at
+    /// once. Guests, threads of the program that call [`fork`](crate::fork()), do not count.
+    ///
+    /// Where it is reached, a wait that finds nothing of its own to do runs other jobs: see
+    /// [`spawn_handler`](ThreadPoolBuilder::spawn_handler).
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).max_threads(8).build()?;
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn max_threads(mut self, max_threads: usize) -> Self {
+        self.config.max_threads = max_threads;
+        self
+    }
+
+    /// The calling thread becomes the pool's thread 0, for as long as it lives. It works for the pool only while it waits
+    /// in it. A pool of that thread alone has no spare threads: see [`spawn_handler`](ThreadPoolBuilder::spawn_handler).
+    ///
+    /// ```
+    /// std::thread::spawn(|| {
+    ///     let pool = heist::ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+    ///     assert_eq!(pool.current_thread_index(), Some(0));
+    /// }).join().unwrap();
+    /// ```
+    pub fn use_current_thread(mut self) -> Self {
+        self.use_current_thread = true;
+        self
+    }
+
+    /// Names threads by the index that they start with. Without it they are called `heist-` and the index.
+    ///
+    /// The closure is called for each thread before it starts, also for those that start later, in the middle of a wait. A thread
+    /// that starts while the closure is busy with another one's name gets the default name.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).thread_name(|i| format!("worker {i}")).build()?;
+    /// let name = pool.install(|| std::thread::current().name().map(String::from));
+    /// assert!(name.unwrap().starts_with("worker "));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// A panic of the closure goes on in [`build`](Self::build). Of a thread that starts later, it goes to the
+    /// [`panic_handler`](Self::panic_handler), and the thread has the default name.
+    pub fn thread_name<F>(mut self, closure: F) -> Self
+    where
+        F: FnMut(usize) -> String + Send + 'static,
+    {
+        let names = Names(Mutex::new(Some(Box::new(closure))));
+        self.config.thread_name = Some(Box::new(move |index| names.of(index)));
+        self
+    }
+
+    /// The stack size of the threads, in bytes; 0 for the system's default.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).stack_size(8 << 20).build()?;
+    /// assert_eq!(pool.install(|| [1u8; 4 << 20].len()), 4 << 20);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn stack_size(mut self, stack_size: usize) -> Self {
+        self.config.stack_size = (stack_size != 0).then_some(stack_size);
+        self
+    }
+
+    /// What happens to the payload when a detached job panics. Without a handler the pool goes on and says nothing more
+    /// than the panic hook did.
+    ///
+    /// ```
+    /// let (send, receive) = std::sync::mpsc::channel();
+    /// let send = std::sync::Mutex::new(send);
+    /// let pool = heist::ThreadPoolBuilder::new()
+    ///     .num_threads(1)
+    ///     .panic_handler(move |payload| send.lock().unwrap().send(payload).unwrap())
+    ///     .build()?;
+    /// pool.spawn(|| std::panic::panic_any(7));
+    /// assert_eq!(*receive.recv().unwrap().downcast::<i32>().unwrap(), 7);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn panic_handler<H>(mut self, panic_handler: H) -> Self
+    where
+        H: Fn(Payload) + Send + Sync + 'static,
+    {
+        self.config.panic_handler = Some(Box::new(panic_handler));
+        self
+    }
+
+    /// Called on each thread when it starts, with the index that it starts with.
+    ///
+    /// ```
+    /// thread_local!(static FROM: std::cell::Cell<usize> = const { std::cell::Cell::new(0) });
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).start_handler(|_| FROM.set(5)).build()?;
+    /// assert_eq!(pool.install(|| FROM.get()), 5);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn start_handler<H>(mut self, start_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.config.start_handler = Some(Box::new(start_handler));
+        self
+    }
+
+    /// Called on each thread before it ends, with the index that it started with.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use std::sync::Arc;
+    ///
+    /// let ended = Arc::new(AtomicUsize::new(0));
+    /// let count = ended.clone();
+    /// let handler = move |_| { count.fetch_add(1, Ordering::Relaxed); };
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).exit_handler(handler).build()?;
+    /// pool.shutdown().unwrap();
+    /// assert!(ended.load(Ordering::Relaxed) >= 2);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn exit_handler<H>(mut self, exit_handler: H) -> Self
+    where
+        H: Fn(usize) + Send + Sync + 'static,
+    {
+        self.config.exit_handler = Some(Box::new(exit_handler));
+        self
+    }
+
+    /// Whether spare threads run queued jobs once every worker is blocked: once none of them has used any CPU time for a second.
+    ///
+    /// By default they do not. A job that blocks its thread without [`blocking`](crate::blocking) keeps its permit, as in rayon:
+    /// [`num_threads`](Self::num_threads) bounds how many jobs run at once, and programs rely on that bound for downloads and
+    /// subprocesses. (A *task* that blocks never holds up others.) With `true`, jobs that wait for each other, by channels or
+    /// locks, come to an end even if there are more of them than threads. `HEIST_RESCUE=1` in the environment does the same for
+    /// every pool of the program that does not say.
+    ///
+    /// The threads are spare ones, so there are never more than [`max_threads`](Self::max_threads), and none in a pool with a
+    /// [`spawn_handler`](ThreadPoolBuilder::spawn_handler).
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).rescue_blocked(true).build()?;
+    /// assert_eq!(pool.install(|| 1), 1);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn rescue_blocked(mut self, rescue_blocked: bool) -> Self {
+        self.config.rescue_blocked = Some(rescue_blocked);
+        self
+    }
+
+    /// Whether the pool may tell the system on which cores its threads should run, and read their CPU clocks. Without a word of the
+    /// program's, `HEIST_OS_HINTS=0` in the environment turns it off.
+    ///
+    /// `false` turns all of that off: threads are left on the cores that the system chooses for them, and nobody reads their clocks.
+    /// The pool is as correct as with it. What it loses is a few microseconds when a thread is woken, and the knowledge which of its
+    /// threads are blocked: jobs behind a task that blocks then wait for it, and [`rescue_blocked`](Self::rescue_blocked) has no effect.
+    /// For sandboxes that forbid such calls, for programs that place their threads themselves, and to find out what the hints are worth.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).os_hints(false).build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn os_hints(mut self, os_hints: bool) -> Self {
+        self.config.os_hints = Some(os_hints);
+        self
+    }
+
+    /// Has no effect: jobs spawned with `spawn_fifo` and scopes opened with `scope_fifo` run in order.
+    #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
+    pub fn breadth_first(self) -> Self {
+        self
+    }
+}
+
+/// The closure that names threads. It is taken out while it runs: it is the program's, and runs under no lock of ours.
+struct Names(Mutex<Option<Namer>>);
+
+type Namer = Box<dyn FnMut(usize) -> String + Send>;
+
+impl Names {
+    /// `None`, which means the default name, while the closure runs on another thread, or below on this one.
+    fn of(&self, index: usize) -> Option<String> {
+        /// Puts the closure back, also if it panics.
+        struct PutBack<'a>(&'a Names, Option<Namer>);
+        impl Drop for PutBack<'_> {
+            fn drop(&mut self) {
+                *lock(&self.0.0) = self.1.take();
+            }
+        }
+        let closure = lock(&self.0).take()?;
+        let mut put_back = PutBack(self, Some(closure));
+        put_back.1.as_mut().map(|closure| closure(index))
+    }
+}
+
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("max_threads", &self.config.max_threads)
+            .field("use_current_thread", &self.use_current_thread)
+            .field("stack_size", &self.config.stack_size)
+            .finish_non_exhaustive()
+    }
+}
+
+const _: () = assert!(MOST_INDICES < MOST_THREADS);

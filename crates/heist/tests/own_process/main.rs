@@ -1,0 +1,14 @@
+//! Tests of what belongs to a whole process: limits, filters, standard error, and what the kernel counts. Each case runs in a process
+//! of its own, which is this binary again.
+
+#[path = "../rig/mod.rs"]
+mod rig;
+
+mod limits;
+mod limits_waits;
+mod little_load;
+mod own_failures;
+mod permits_refused;
+mod task_asleep;
+mod task_idle;
+mod unknown_system;

@@ -1,0 +1,23 @@
+//! What the tests share.
+
+#![allow(dead_code, reason = "not every binary needs all of it")]
+
+#[cfg(unix)]
+pub mod byte;
+pub mod child;
+pub mod compute;
+pub mod count;
+pub mod ends;
+pub mod fenced;
+#[cfg(target_os = "linux")]
+pub mod filter;
+pub mod gate;
+pub mod ledger;
+pub mod pool;
+pub mod scale;
+pub mod seed;
+#[cfg(target_os = "linux")]
+pub mod threads;
+#[cfg(target_os = "linux")]
+pub mod usage;
+pub mod watchdog;
