@@ -490,7 +490,7 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// `false` turns all of that off: threads are left on the cores that the system chooses for them, and nobody reads their clocks.
     /// The pool is as correct as with it. What it loses is a few microseconds when a thread is woken, and the knowledge which of its
-    /// threads are blocked: jobs behind a task that blocks then wait for it, and [`rescue_blocked`](Self::rescue_blocked) has no effect.
+    /// threads are blocked: jobs behind a task that blocks then wait for 20 ms, and [`rescue_blocked`](Self::rescue_blocked) has no effect.
     /// For sandboxes that forbid such calls, for programs that place their threads themselves, and to find out what the hints are worth.
     ///
     /// ```

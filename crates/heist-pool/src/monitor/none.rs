@@ -1,4 +1,4 @@
-//! In place of the monitor where a checker runs: its models have no clock, and none is about it.
+//! In place of the monitor where a checker runs: the monitor is not modelled.
 
 use crate::pool::{Config, Pool};
 use heist_os::WokenFor;
