@@ -37,11 +37,18 @@ sys.exit(0 if found else "no tests of " + " ".join(sys.argv[1:]))' "$@")
 
 say "format";  cargo fmt --all -- --check
 say "clippy";  cargo clippy --workspace --all-targets -- -D warnings
+say "features"
+for features in "" async net hyper,tracing trace-output; do
+    cargo clippy --quiet -p heist --no-default-features --features "$features" -- -D warnings
+done
+# What a program that only forks and loops builds besides heist itself. rayon's own number is 5.
+others=$(cargo tree -p heist --no-default-features -e normal --prefix none | awk '{print $1}' | sort -u | grep -v '^heist')
+[ "$(wc -l <<<"$others")" -le 6 ] || { echo "too many crates of others without features:" $others >&2; exit 1; }
 say "docs";    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 say "tests, build"; cargo test --workspace --quiet --no-run
 # Without what they run again with fenced forks: all of them are, below.
 say "tests";   cargo test --workspace --quiet -- --skip in_fenced_mode
-say "tests, features"; cargo test --quiet -p heist-async --features hyper,tracing
+say "tests, features"; cargo test --quiet -p heist-async --features hyper,signal,tracing
 say "tests, fenced forks"; again HEIST_FENCED=1 heist heist-pool heist-deque
 say "tests, without hints from the system"; again HEIST_OS_HINTS=0 heist
 say "stress";  cargo test --release --quiet -p heist --test stress

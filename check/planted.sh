@@ -57,6 +57,7 @@ idle_clear_after_counters    pool worker::loom::sleep_against_an_answer
 idle_no_last_look            pool worker::loom::sleep_against_an_injected_job
 idle_last_searcher_is_silent pool worker::loom::two_sleepers_against_two_jobs
 idle_spawn_unfenced          pool worker::loom::sleep_against_a_spawned_job
+idle_broadcast_left          pool worker::loom::a_broadcast_to_a_sleeper_against_the_last_searcher
 
 ring_take_without_cas        pool queues::run_queue::loom::ring_pop_against_a_thief queues::run_queue::loom::ring_two_thieves
 parker_unpark_forgets_elsewhere       pool driver_lock::loom::a_permit_against_sleeping_in_the_driver driver_lock::loom::two_permits_against_sleeping_in_the_driver

@@ -21,20 +21,20 @@ async fn answer(request: Request<Incoming>) -> Result<Response<String>, std::con
 async fn serve(listener: TcpListener) -> std::io::Result<()> {
     loop {
         let (stream, peer) = listener.accept().await?;
-        drop(task::spawn(async move {
+        task::spawn(async move {
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(HeistTimer).header_read_timeout(Duration::from_secs(5));
             if let Err(error) = http.serve_connection(HeistIo::new(stream), service_fn(answer)).await {
                 eprintln!("{peer}: {error}");
             }
-        }));
+        });
     }
 }
 
 async fn ask(addr: std::net::SocketAddr) -> Result<(), Box<dyn Error + Send + Sync>> {
     let stream = TcpStream::connect(addr).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(HeistIo::new(stream)).await?;
-    drop(task::spawn(connection));
+    task::spawn(connection);
     for n in 1..=10 {
         sender.ready().await?;
         let request =
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let addr = listener.local_addr()?;
-        drop(task::spawn(serve(listener)));
+        task::spawn(serve(listener));
         ask(addr).await
     })
 }

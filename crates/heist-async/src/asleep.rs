@@ -4,7 +4,7 @@
 
 use crate::offload;
 use crate::task::{self, State};
-use heist_pool::signal::Awaited;
+use heist_pool::raw::signal::Awaited;
 use heist_sync::Parker;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::fmt::Write;
@@ -59,13 +59,13 @@ impl Drop for Polling {
 fn is_quiet() -> bool {
     POLLING.load(Ordering::Relaxed) == 0
         && offload::busy_threads() == 0
-        && heist_pool::global::all().iter().all(|pool| pool.is_quiescent())
+        && heist_pool::raw::global::all().iter().all(|pool| pool.is_quiescent())
 }
 
-/// Waits as [`heist_pool::pool::wait_outside`] does, and reports once if everything has fallen asleep meanwhile.
+/// Waits as the pool's [`wait_outside`](heist_pool::raw::pool::wait_outside) does, and reports once if everything has fallen asleep meanwhile.
 pub(crate) fn wait_outside(target: &impl Awaited, parker: &Parker) {
     if !is_wanted() {
-        return heist_pool::pool::wait_outside(target, parker);
+        return heist_pool::raw::pool::wait_outside(target, parker);
     }
     let mut was_quiet = false;
     // LIVENESS: as there.
@@ -77,7 +77,7 @@ pub(crate) fn wait_outside(target: &impl Awaited, parker: &Parker) {
         let is_quiet = is_quiet();
         if is_quiet && was_quiet {
             heist_sync::warn(format_args!("{}", report()));
-            return heist_pool::pool::wait_outside(target, parker);
+            return heist_pool::raw::pool::wait_outside(target, parker);
         }
         was_quiet = is_quiet;
     }

@@ -2,12 +2,12 @@
 
 use crate::task::turn;
 #[cfg(not(heist_loom))]
-use heist_pool::pool::Pool;
-use heist_pool::pool::outside_parker;
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::pool::outside_parker;
 #[cfg(any(heist_loom, heist_shuttle))]
-use heist_pool::pool::wait_outside;
-use heist_pool::signal::Awaited;
-use heist_pool::worker::Worker;
+use heist_pool::raw::pool::wait_outside;
+use heist_pool::raw::signal::Awaited;
+use heist_pool::raw::worker::Worker;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::planted::is_planted;
 use heist_sync::{Parker, StdArc as Arc};
@@ -65,7 +65,7 @@ impl Wake for News {
     }
 }
 
-/// Runs a future on the calling thread until it is ready.
+/// Runs a future on the calling thread until it is ready. In `heist` it needs the feature `async`, which is on by default.
 ///
 /// Works on every thread. The future is polled here and nowhere else, so it need not be `Send`; tasks that it spawns run in the
 /// pool. On a thread of a pool, inside a job or a task, it runs nothing but its own future, and while that is not ready it
@@ -75,8 +75,8 @@ impl Wake for News {
 /// The calling thread sleeps until the future is ready, for ever if nothing wakes it.
 ///
 /// ```
-/// let text = heist_async::block_on(async {
-///     heist_async::task::spawn(async { "done" }).await.unwrap()
+/// let text = heist::block_on(async {
+///     heist::task::spawn(async { "done" }).await.unwrap()
 /// });
 /// assert_eq!(text, "done");
 /// ```
@@ -133,14 +133,15 @@ fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context
     }
 }
 
-/// As [`block_on`], and the tasks that the future spawns run in `pool`.
+/// As [`block_on`], and the tasks that the future spawns run in `pool`: heist's `ThreadPool::block_on`.
 ///
 /// The future itself stays on the calling thread. What it forks or installs goes where it would without this.
 ///
 /// ```
-/// let pool = heist_pool::global::pool();
-/// let answer = heist_async::block_on_in(pool, async { heist_async::task::spawn(async { 42 }).await.unwrap() });
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let answer = pool.block_on(async { heist::task::spawn(async { 42 }).await.unwrap() });
 /// assert_eq!(answer, 42);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
 #[cfg(not(heist_loom))]
 pub fn block_on_in<F: Future>(pool: &Arc<Pool>, future: F) -> F::Output {

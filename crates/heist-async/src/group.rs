@@ -6,16 +6,16 @@ use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 
-/// Tasks of which the first error cancels the rest.
+/// Tasks of which the first error cancels the rest. In `heist` it needs the feature `async`, which is on by default.
 ///
 /// [`wait`](Self::wait) gives that error once all have ended, or `Ok`. Dropping the group cancels what still runs.
 ///
 /// The error cancels the others at once, not only when somebody waits.
 ///
 /// ```
-/// use heist_async::TaskGroup;
+/// use heist::TaskGroup;
 ///
-/// let result = heist_async::block_on(async {
+/// let result = heist::block_on(async {
 ///     let mut group = TaskGroup::new().limit(2);
 ///     for n in 0..10 {
 ///         group.spawn(async move { if n == 7 { Err("seven") } else { Ok(()) } }).await;
@@ -48,8 +48,8 @@ impl<E: Send + 'static> TaskGroup<E> {
     /// A group without tasks and without a limit.
     ///
     /// ```
-    /// let group = heist_async::TaskGroup::<()>::new();
-    /// assert!(heist_async::block_on(group.wait()).is_ok());
+    /// let group = heist::TaskGroup::<()>::new();
+    /// assert!(heist::block_on(group.wait()).is_ok());
     /// ```
     #[must_use]
     pub fn new() -> Self {
@@ -62,11 +62,11 @@ impl<E: Send + 'static> TaskGroup<E> {
     /// If `n` is 0: nothing could ever be spawned.
     ///
     /// ```
-    /// use heist_async::{TaskGroup, time};
+    /// use heist::{TaskGroup, time};
     /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     ///
     /// static RUNNING: AtomicUsize = AtomicUsize::new(0);
-    /// heist_async::block_on(async {
+    /// heist::block_on(async {
     ///     let mut group = TaskGroup::<()>::new().limit(3);
     ///     for _ in 0..10 {
     ///         let task = async {
@@ -91,7 +91,7 @@ impl<E: Send + 'static> TaskGroup<E> {
     /// Whether a task has failed: the others are being cancelled, and new ones are not started.
     ///
     /// ```
-    /// let mut group = heist_async::TaskGroup::<()>::new();
+    /// let mut group = heist::TaskGroup::<()>::new();
     /// assert!(!group.has_failed());
     /// ```
     pub fn has_failed(&self) -> bool {
@@ -104,8 +104,8 @@ impl<E: Send + 'static> TaskGroup<E> {
     /// If a task of the group has panicked, that goes on here or in [`wait`](Self::wait), after the others have ended.
     ///
     /// ```
-    /// let mut group = heist_async::TaskGroup::<std::num::ParseIntError>::new();
-    /// heist_async::block_on(async {
+    /// let mut group = heist::TaskGroup::<std::num::ParseIntError>::new();
+    /// heist::block_on(async {
     ///     for text in ["1", "2"] {
     ///         group.spawn(async { text.parse::<i32>().map(drop) }).await;
     ///     }
@@ -166,8 +166,8 @@ impl<E: Send + 'static> TaskGroup<E> {
     /// As [`spawn`](Self::spawn).
     ///
     /// ```
-    /// let mut group = heist_async::TaskGroup::new();
-    /// let result = heist_async::block_on(async {
+    /// let mut group = heist::TaskGroup::new();
+    /// let result = heist::block_on(async {
     ///     // It would never end by itself.
     ///     group.spawn(std::future::pending()).await;
     ///     group.spawn(async { Err("no luck") }).await;

@@ -1,8 +1,8 @@
-//! hyper on heist: its executor, timer and streams.
+//! hyper on heist: its executor, timer and streams. Needs the feature `hyper`.
 //!
 //! ```no_run
-//! use heist_async::hyper_rt::{HeistIo, HeistTimer};
-//! use heist_async::net::TcpListener;
+//! use heist::hyper_rt::{HeistIo, HeistTimer};
+//! use heist::net::TcpListener;
 //! use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 //!
 //! async fn hello(_: Request<Incoming>) -> Result<Response<String>, std::convert::Infallible> {
@@ -13,10 +13,10 @@
 //!     let listener = TcpListener::bind("127.0.0.1:8080").await?;
 //!     loop {
 //!         let (stream, _) = listener.accept().await?;
-//!         drop(heist_async::task::spawn(async move {
+//!         heist::task::spawn(async move {
 //!             let mut http = http1::Builder::new();
 //!             let _ = http.timer(HeistTimer).serve_connection(HeistIo::new(stream), service_fn(hello)).await;
-//!         }));
+//!         });
 //!     }
 //! }
 //! ```
@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 ///
 /// ```
 /// use hyper::rt::Executor;
-/// heist_async::hyper_rt::HeistExecutor.execute(async {});
+/// heist::hyper_rt::HeistExecutor.execute(async {});
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeistExecutor;
@@ -55,7 +55,7 @@ where
 /// ```
 /// use hyper::rt::Timer;
 /// use std::time::Duration;
-/// heist_async::block_on(heist_async::hyper_rt::HeistTimer.sleep(Duration::from_millis(1)));
+/// heist::block_on(heist::hyper_rt::HeistTimer.sleep(Duration::from_millis(1)));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeistTimer;
@@ -93,8 +93,8 @@ impl Timer for HeistTimer {
 ///
 /// ```
 /// # async fn connect() -> std::io::Result<()> {
-/// let stream = heist_async::net::TcpStream::connect("127.0.0.1:80").await?;
-/// let io = heist_async::hyper_rt::HeistIo::new(stream);
+/// let stream = heist::net::TcpStream::connect("127.0.0.1:80").await?;
+/// let io = heist::hyper_rt::HeistIo::new(stream);
 /// # drop(io);
 /// # Ok(())
 /// # }
@@ -117,8 +117,8 @@ impl<T> HeistIo<T> {
     /// Wraps a stream.
     ///
     /// ```
-    /// # use heist_async::{hyper_rt::HeistIo, net::{TcpListener, TcpStream}};
-    /// # heist_async::block_on(async {
+    /// # use heist::{hyper_rt::HeistIo, net::{TcpListener, TcpStream}};
+    /// # heist::block_on(async {
     /// let listener = TcpListener::bind("127.0.0.1:0").await?;
     /// let io = HeistIo::new(TcpStream::connect(listener.local_addr()?).await?);
     /// io.inner().set_nodelay(true)?;

@@ -1,4 +1,4 @@
-//! heist's async tasks: futures that run on the same workers as fork-join jobs, with timers and sockets.
+//! heist's async tasks: futures that run on the same workers as fork-join jobs, with timers and (feature `net`) sockets.
 
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 mod asleep;
@@ -10,10 +10,12 @@ mod driver;
 mod group;
 #[cfg(all(feature = "hyper", not(any(heist_loom, heist_shuttle))))]
 pub mod hyper_rt;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(all(feature = "net", not(any(heist_loom, heist_shuttle))))]
 pub mod net;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 mod offload;
+#[cfg(all(feature = "signal", unix, not(any(heist_loom, heist_shuttle))))]
+pub mod signal;
 pub mod task;
 #[cfg(not(heist_shuttle))]
 pub mod time;

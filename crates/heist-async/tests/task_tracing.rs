@@ -91,7 +91,7 @@ fn spans_follow_the_task() {
 
 /// As a scope does it. The receiver hears of the end.
 fn spawn_scoped(future: impl Future<Output = ()> + Send + 'static) -> mpsc::Receiver<()> {
-    unsafe fn done(data: *const (), _: Option<heist_pool::job::Payload>) {
+    unsafe fn done(data: *const (), _: Option<heist_pool::raw::job::Payload>) {
         // SAFETY: from the box below, and called once.
         let end = unsafe { Box::from_raw(data.cast::<mpsc::Sender<()>>().cast_mut()) };
         end.send(()).unwrap();
@@ -99,6 +99,6 @@ fn spawn_scoped(future: impl Future<Output = ()> + Send + 'static) -> mpsc::Rece
     let (end, ended) = mpsc::channel();
     let data = Box::into_raw(Box::new(end)).cast_const().cast();
     // SAFETY: the future borrows nothing.
-    unsafe { task::spawn_scoped_raw(heist_pool::global::pool(), future, done, data) };
+    unsafe { task::spawn_scoped_raw(heist_pool::raw::global::pool(), future, done, data) };
     ended
 }

@@ -1,11 +1,11 @@
 //! The same closure once on every index.
 
 use crate::spawn::detached;
-use heist_pool::global;
-use heist_pool::job::{JobRef, Payload, discard, halt_unwinding};
-use heist_pool::pool::{Pool, outside_parker, wait_outside};
-use heist_pool::signal::Signal;
-use heist_pool::worker::Worker;
+use heist_pool::raw::global;
+use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding};
+use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
+use heist_pool::raw::signal::Signal;
+use heist_pool::raw::worker::Worker;
 use heist_sync::Arc;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::cell::UnsafeCell;
@@ -95,6 +95,7 @@ where
 ///
 /// # Panics
 /// As [`spawn`](crate::spawn).
+#[track_caller]
 pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -103,6 +104,7 @@ where
 }
 
 /// [`spawn_broadcast`] in a given pool.
+#[track_caller]
 pub fn spawn_broadcast_in<OP>(pool: &Arc<Pool>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -163,7 +165,7 @@ where
     let calls: Vec<_> =
         (0..n).map(|index| Call { shared: &shared, index, result: UnsafeCell::new(None) }).collect();
     // The own call runs right here, without a hop.
-    let own = here.filter(|worker| Arc::ptr_eq(worker.pool(), pool)).and_then(Worker::observe_held);
+    let own = Worker::current_in(pool).and_then(Worker::observe_held);
     for call in calls.iter().filter(|call| Some(call.index) != own) {
         let data = std::ptr::from_ref(call).cast();
         // SAFETY: `calls` and `shared` stay until the signal is set, which is waited for below; `R` and `OP` may cross.

@@ -1,8 +1,8 @@
 //! What a thread can ask about itself and its pool.
 
-use heist_pool::global;
-use heist_pool::pool::MOST_INDICES;
-use heist_pool::worker::Worker;
+use heist_pool::raw::global;
+use heist_pool::raw::pool::MOST_INDICES;
+use heist_pool::raw::worker::Worker;
 
 /// What [`yield_now`] and [`yield_local`] found.
 ///
@@ -67,7 +67,7 @@ pub fn current_thread_index() -> Option<usize> {
 /// ```
 #[inline]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    Worker::current().map(Worker::has_own_work)
+    Worker::current().map(|worker| worker.shared().has_work())
 }
 
 /// Runs one job from anywhere in the pool, right here, on top of whatever the thread is doing; `None` outside of a pool.

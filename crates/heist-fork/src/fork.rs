@@ -1,11 +1,9 @@
 //! The explicit form of fork-join: a [`Fork`] is passed from call to call, so that no call has to look for its worker.
 
 use crate::join::{Half, fork_at};
-use heist_pool::forks::{Hot, hot};
-use heist_pool::global;
-use heist_pool::pool::Pool;
-use heist_pool::threads::guest;
-use heist_pool::worker::Worker;
+use heist_pool::raw::forks::{Hot, hot};
+use heist_pool::raw::global;
+use heist_pool::raw::pool::Pool;
 use heist_sync::Arc;
 use std::marker::PhantomData;
 
@@ -69,6 +67,7 @@ impl Fork<'_> {
 struct Carried<F>(F);
 
 impl<R, F: FnOnce(Fork<'_>) -> R + Send> Half<R> for Carried<F> {
+    const MAY_BE_OUTSIDE: bool = false;
     #[inline(always)]
     fn run_here(self, hot: &'static Hot) -> R {
         (self.0)(Fork::new(hot))
@@ -98,14 +97,7 @@ where
     F: FnOnce(Fork<'_>) -> R + Send,
     R: Send,
 {
-    match Worker::current() {
-        Some(_) => run(f),
-        None => fork_outside(global::pool(), f),
-    }
-}
-
-fn run<R>(f: impl FnOnce(Fork<'_>) -> R) -> R {
-    f(Fork::new(hot()))
+    global::install(|| f(Fork::new(hot())))
 }
 
 /// [`fork`] in a given pool.
@@ -114,21 +106,5 @@ where
     F: FnOnce(Fork<'_>) -> R + Send,
     R: Send,
 {
-    match Worker::current() {
-        Some(worker) if Arc::ptr_eq(worker.pool(), pool) => run(f),
-        Some(_) => pool.install(|| run(f)),
-        None => fork_outside(pool, f),
-    }
-}
-
-fn fork_outside<F, R>(pool: &Arc<Pool>, f: F) -> R
-where
-    F: FnOnce(Fork<'_>) -> R + Send,
-    R: Send,
-{
-    match guest::visit(pool, || run(f)) {
-        Ok(Ok(result)) => result,
-        Ok(Err(payload)) => std::panic::resume_unwind(payload),
-        Err(f) => pool.install(f),
-    }
+    pool.install(|| f(Fork::new(hot())))
 }

@@ -1,9 +1,9 @@
 //! `join` and its relatives: one half on the fork stack, the other at once.
 
-use heist_pool::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
-use heist_pool::global;
-use heist_pool::job::{Payload, discard, halt_unwinding};
-use heist_pool::worker::Worker;
+use heist_pool::raw::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
+use heist_pool::raw::global;
+use heist_pool::raw::job::{Payload, discard, halt_unwinding};
+use heist_pool::raw::worker::Worker;
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -42,8 +42,9 @@ impl FnContext {
 
 /// Runs both closures, possibly in parallel, and returns both results.
 ///
-/// The first runs at once; the second is meanwhile offered to idle threads, and run here if none took it. From a thread
-/// outside of any pool, both run in the global pool.
+/// The first runs at once; the second is meanwhile offered to idle threads, and run here if none took it. From a thread outside of any
+/// pool they belong to the global pool: the calling thread is its guest for the time of the call, or waits for a worker if no permit is
+/// free.
 ///
 /// ```
 /// fn sum(v: &[u64]) -> u64 {
@@ -78,7 +79,7 @@ where
     RA: Send,
     RB: Send,
 {
-    fork_here(Plain(move |_| oper_a()), Plain(move |_| oper_b()))
+    fork_here(Plain(oper_a), Plain(oper_b))
 }
 
 /// As [`join`], with closures that learn whether they were stolen.
@@ -95,29 +96,79 @@ where
     RA: Send,
     RB: Send,
 {
-    let a = Plain(move |migrated| oper_a(FnContext::new(migrated)));
-    let b = Plain(move |migrated| oper_b(FnContext::new(migrated)));
-    fork_here(a, b)
+    fork_here(Told(oper_a), Told(oper_b))
+}
+
+/// As [`join_context`], for a thread of a pool: `left` stays on it, and so need not be `Send`. `right` is told whether it was stolen.
+///
+/// # Panics
+/// As [`join`], and outside of a pool.
+#[inline]
+pub fn join_staying<A, B, RA, RB>(left: A, right: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA,
+    B: FnOnce(FnContext) -> RB + Send,
+    RB: Send,
+{
+    assert!(Worker::current().is_some(), "join_staying is for threads of a pool");
+    let (left, right) = fork_here(Staying(left), Told(right));
+    (left.0, right)
 }
 
 /// One half of a fork, in either of its forms.
 pub(crate) trait Half<R>: Send {
+    /// Whether its thread may be in no pool. If not, the way into one is not compiled.
+    const MAY_BE_OUTSIDE: bool;
+
     /// On the thread that forked it, whose block is `hot`.
     fn run_here(self, hot: &'static Hot) -> R;
     /// On another thread.
     fn run_stolen(self) -> R;
 }
 
-/// A closure that is told whether it was stolen.
-pub(crate) struct Plain<F>(pub(crate) F);
+/// A closure without arguments.
+struct Plain<F>(F);
 
-impl<R, F: FnOnce(bool) -> R + Send> Half<R> for Plain<F> {
+impl<R, F: FnOnce() -> R + Send> Half<R> for Plain<F> {
+    const MAY_BE_OUTSIDE: bool = true;
     #[inline(always)]
     fn run_here(self, _: &'static Hot) -> R {
-        (self.0)(false)
+        (self.0)()
     }
     fn run_stolen(self) -> R {
-        (self.0)(true)
+        (self.0)()
+    }
+}
+
+/// A closure that is told whether it was stolen.
+struct Told<F>(F);
+
+impl<R, F: FnOnce(FnContext) -> R + Send> Half<R> for Told<F> {
+    const MAY_BE_OUTSIDE: bool = true;
+    #[inline(always)]
+    fn run_here(self, _: &'static Hot) -> R {
+        (self.0)(FnContext::new(false))
+    }
+    fn run_stolen(self) -> R {
+        (self.0)(FnContext::new(true))
+    }
+}
+
+/// A first half that is not `Send`, or its result.
+struct Staying<T>(T);
+
+// SAFETY: only `join_staying` makes one, on a thread of a pool. There the first half runs inside of the call, on the same thread, and
+// so its result does not change threads either.
+unsafe impl<T> Send for Staying<T> {}
+
+impl<R, F: FnOnce() -> R> Half<Staying<R>> for Staying<F> {
+    const MAY_BE_OUTSIDE: bool = false;
+    #[inline(always)]
+    fn run_here(self, _: &'static Hot) -> Staying<R> {
+        Staying((self.0)())
+    }
+    fn run_stolen(self) -> Staying<R> {
+        unreachable!("a first half is never on the fork stack")
     }
 }
 
@@ -129,6 +180,7 @@ struct Frame<B, RB> {
 
 impl<B: Half<RB>, RB: Send> Frame<B, RB> {
     const CALL: Exec = Self::call;
+    const DISCARD: Exec = Self::discard;
 
     #[inline(always)]
     fn new(half: B) -> Self {
@@ -138,14 +190,20 @@ impl<B: Half<RB>, RB: Send> Frame<B, RB> {
         }
     }
 
-    /// Run by a thief.
+    /// Run by a thief, or by the owner after the first half's panic. Does not unwind.
     unsafe fn call(this: *mut ()) {
         let this = this.cast::<Self>();
-        // SAFETY: the thief has claimed the slot, so the frame is its alone, and the closure has not been taken.
+        // SAFETY: the caller has claimed the slot, so the frame is its alone, and the closure has not been taken.
         let half = unsafe { ManuallyDrop::take(&mut *(*this).half.get()) };
         let result = halt_unwinding(move || half.run_stolen());
         // SAFETY: as above.
         unsafe { (*(*this).result.get()).write(result) };
+    }
+
+    /// Drops the result of `call`, which may panic.
+    unsafe fn discard(this: *mut ()) {
+        // SAFETY: `call` was over before.
+        drop(unsafe { (*this.cast::<Self>()).take_result() });
     }
 
     #[inline(always)]
@@ -193,30 +251,22 @@ impl Place for &'static Hot {
     }
 }
 
-/// The first half has panicked: the second is still run or waited for, then the panic goes on. The panic has been caught
-/// before, so that to the second half's code the thread does not panic.
+/// The first half has panicked: the second is still run or waited for, then the panic goes on. The panic has been caught before, so that
+/// to the second half's code the thread does not panic. Neither of the two closures in sight: this is compiled once.
+///
+/// # Safety
+/// `slot` was pushed on this thread, and whatever was pushed after it has been popped; or it is null, and `frame` was not pushed. `call`
+/// and `discard` are those of `frame`.
 #[cold]
 #[inline(never)]
-fn finish_second<P: Place, B: Half<RB>, RB: Send>(
-    place: P,
-    slot: *mut Slot,
-    frame: &Frame<B, RB>,
-    first: Payload,
-) -> ! {
-    let hot = place.hot();
-    // SAFETY: pushed by the caller, and whatever the first half has forked has been popped.
-    let second = if unsafe { hot.pop_is_slow(slot) } && !pop_slow(hot, slot) {
-        // SAFETY: stolen, and waited for.
-        match unsafe { frame.take_result() } {
-            Ok(result) => halt_unwinding(|| drop(result)).err(),
-            Err(payload) => Some(payload),
-        }
-    } else {
-        // SAFETY: popped.
-        let half = unsafe { frame.take() };
-        halt_unwinding(|| drop(half.run_here(hot))).err()
-    };
-    if let Some(payload) = second {
+unsafe fn finish_second(slot: *mut Slot, frame: *mut (), call: Exec, drop_result: Exec, first: Payload) -> ! {
+    // SAFETY: by the caller.
+    if unsafe { pop(slot) } {
+        // SAFETY: popped, or never pushed; not run before.
+        unsafe { call(frame) };
+    }
+    // SAFETY: run here, or stolen and waited for.
+    if let Err(payload) = halt_unwinding(|| unsafe { drop_result(frame) }) {
         discard(payload);
     }
     std::panic::resume_unwind(first)
@@ -234,7 +284,10 @@ where
     RA: Send,
     RB: Send,
 {
-    debug_assert!(std::ptr::eq(hot, heist_pool::forks::hot()), "a thread's block is used on another thread");
+    debug_assert!(
+        std::ptr::eq(hot, heist_pool::raw::forks::hot()),
+        "a thread's block is used on another thread"
+    );
     fork_body(hot, a, b)
 }
 
@@ -271,9 +324,16 @@ where
     // SAFETY: the frame stays until the slot is popped, or stolen and done, on every path.
     let slot = unsafe { place.hot().push(Frame::<B, RB>::CALL, frame.as_ptr()) };
     if place.hot().is_slow_push(slot) {
-        return fork_slow(a, place, slot, &frame);
+        return fork_slow(a, slot, &frame);
     }
-    run_both(place, slot, a, &frame, copy)
+    let ra = run_first(place.hot(), slot, a, &frame);
+    // SAFETY: just pushed, and whatever the first half has forked has been popped.
+    if unsafe { place.hot().pop_is_slow(slot) } {
+        return (ra, second_slow(slot, &frame));
+    }
+    // SAFETY: popped.
+    let b = unsafe { copy.take(&frame) };
+    (ra, b.run_here(place.hot()))
 }
 
 /// The second half once more, for the fast path. The frame's address has left, so the compiler reads the frame's again after the
@@ -312,65 +372,57 @@ impl<B> Copied<B> {
     }
 }
 
-/// The job is on the stack: the first half, then the second, wherever that is.
-#[inline(always)]
-fn run_both<P, A, B, RA, RB>(
-    place: P,
-    slot: *mut Slot,
-    a: A,
-    frame: &Frame<B, RB>,
-    copy: Copied<B>,
-) -> (RA, RB)
-where
-    P: Place,
-    A: Half<RA>,
-    B: Half<RB>,
-    RA: Send,
-    RB: Send,
-{
-    let ra = match halt_unwinding(|| a.run_here(place.hot())) {
-        Ok(ra) => ra,
-        Err(payload) => finish_second(place, slot, frame, payload),
-    };
-    // SAFETY: pushed by the caller, and whatever the first half has forked has been popped.
-    if unsafe { place.hot().pop_is_slow(slot) } {
-        return (ra, second_slow(place, slot, frame));
-    }
-    // SAFETY: popped.
-    let b = unsafe { copy.take(frame) };
-    (ra, b.run_here(place.hot()))
-}
-
 /// Goes on where the push met its bound. The first half comes first, as in the callers' own arguments: it stays in its register.
 #[cold]
 #[inline(never)]
-fn fork_slow<P, A, B, RA, RB>(a: A, place: P, slot: *mut Slot, frame: &Frame<B, RB>) -> (RA, RB)
+fn fork_slow<A, B, RA, RB>(a: A, slot: *mut Slot, frame: &Frame<B, RB>) -> (RA, RB)
 where
-    P: Place,
     A: Half<RA>,
     B: Half<RB>,
     RA: Send,
     RB: Send,
 {
-    // SAFETY: nobody writes to the frame's half; as in `fork_body`.
-    let copy = unsafe { Copied::of(&**frame.half.get()) };
-    if !push_slow(place.hot(), slot) {
-        // SAFETY: not pushed.
-        let b = unsafe { frame.take() };
-        return join_unpushed(place.hot(), a, b);
-    }
-    run_both(place, slot, a, frame, copy)
+    let slot = match push_slow(hot(), slot) {
+        PushedSlow::Pushed => slot,
+        // One after the other.
+        PushedSlow::Full => std::ptr::null_mut(),
+        PushedSlow::Outside if A::MAY_BE_OUTSIDE => {
+            // SAFETY: not pushed.
+            let b = unsafe { frame.take() };
+            return global::pool().install(move || fork_here(a, b));
+        }
+        PushedSlow::Outside => unreachable!("this half is forked by threads of a pool only"),
+    };
+    let ra = run_first(hot(), slot, a, frame);
+    (ra, second_slow(slot, frame))
 }
 
-/// Goes on where the pop met its bound.
+/// The first half, with the second on the stack or nowhere.
+#[inline(always)]
+fn run_first<A, B, RA, RB>(hot: &'static Hot, slot: *mut Slot, a: A, frame: &Frame<B, RB>) -> RA
+where
+    A: Half<RA>,
+    B: Half<RB>,
+    RB: Send,
+{
+    match halt_unwinding(|| a.run_here(hot)) {
+        Ok(ra) => ra,
+        // SAFETY: pushed by the caller, or null, and whatever the first half has forked has been popped.
+        Err(payload) => unsafe {
+            finish_second(slot, frame.as_ptr(), Frame::<B, RB>::CALL, Frame::<B, RB>::DISCARD, payload)
+        },
+    }
+}
+
+/// Goes on where the pop met its bound, or after `fork_slow`.
 #[cold]
 #[inline(never)]
-fn second_slow<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, frame: &Frame<B, RB>) -> RB {
-    let hot = place.hot();
-    if pop_slow(hot, slot) {
-        // SAFETY: popped.
+fn second_slow<B: Half<RB>, RB: Send>(slot: *mut Slot, frame: &Frame<B, RB>) -> RB {
+    // SAFETY: pushed by the caller, or null, and whatever the first half has forked has been popped.
+    if unsafe { pop(slot) } {
+        // SAFETY: popped, or never pushed.
         let b = unsafe { frame.take() };
-        return b.run_here(hot);
+        return b.run_here(hot());
     }
     // SAFETY: stolen, and waited for.
     match unsafe { frame.take_result() } {
@@ -379,67 +431,51 @@ fn second_slow<P: Place, B: Half<RB>, RB: Send>(place: P, slot: *mut Slot, frame
     }
 }
 
-/// Whether the job is on the stack after all.
+/// What became of a push that met its bound.
+enum PushedSlow {
+    Pushed,
+    /// The stack is full.
+    Full,
+    /// The thread is in no pool.
+    Outside,
+}
+
 #[cold]
 #[inline(never)]
-fn push_slow(hot: &'static Hot, slot: *mut Slot) -> bool {
+fn push_slow(hot: &'static Hot, slot: *mut Slot) -> PushedSlow {
     let Some(worker) = Worker::of(hot) else {
         // SAFETY: the caller has just pushed it.
         unsafe { hot.undo_outside(slot) };
-        return false;
+        return PushedSlow::Outside;
     };
     // SAFETY: the caller has just pushed it, and found its bound.
     match unsafe { worker.push_slow(slot) } {
-        Pushed::Kept | Pushed::Shared => true,
-        Pushed::Full => false,
+        Pushed::Kept | Pushed::Shared => PushedSlow::Pushed,
+        Pushed::Full => PushedSlow::Full,
     }
 }
 
-/// Whether the job is the caller's. If not, it has been waited for.
+/// Pops `slot`. Whether the job is the caller's; if not, it has been waited for.
+///
+/// # Safety
+/// `slot` was pushed on this thread, and whatever was pushed after it has been popped; or it is null, and nothing was pushed. A pop that
+/// has met its bound may be done again.
 #[cold]
 #[inline(never)]
-fn pop_slow(hot: &'static Hot, slot: *mut Slot) -> bool {
+unsafe fn pop(slot: *mut Slot) -> bool {
+    let hot = hot();
+    // SAFETY: by the caller.
+    if slot.is_null() || !unsafe { hot.pop_is_slow(slot) } {
+        return true;
+    }
     let worker = Worker::of(hot).expect("a pushed slot has a stack");
-    // SAFETY: the caller has just popped it, and found its bound.
+    // SAFETY: just popped, and found its bound.
     match unsafe { worker.pop_slow(slot) } {
         Popped::Mine | Popped::MineAndShared => true,
         Popped::Stolen => {
             // SAFETY: as it says.
             unsafe { worker.wait_stolen(slot) };
             false
-        }
-    }
-}
-
-/// Outside of any pool, or with a full stack.
-#[cold]
-fn join_unpushed<A, B, RA, RB>(here: &'static Hot, a: A, b: B) -> (RA, RB)
-where
-    A: Half<RA>,
-    B: Half<RB>,
-    RA: Send,
-    RB: Send,
-{
-    if Worker::of(here).is_none() {
-        return global::pool().install(move || fork_here(a, b));
-    }
-    // One after the other, with the same rules for panics.
-    let ra = halt_unwinding(|| a.run_here(here));
-    let rb = halt_unwinding(|| b.run_here(here));
-    match (ra, rb) {
-        (Ok(ra), Ok(rb)) => (ra, rb),
-        (Err(payload), second) => {
-            // The second's result is dropped before the first's panic goes on, not while it does.
-            if let Err(second) = halt_unwinding(|| second.map(drop)).and_then(|second| second) {
-                discard(second);
-            }
-            std::panic::resume_unwind(payload)
-        }
-        (Ok(ra), Err(payload)) => {
-            if let Err(second) = halt_unwinding(|| drop(ra)) {
-                discard(second);
-            }
-            std::panic::resume_unwind(payload)
         }
     }
 }

@@ -3,9 +3,12 @@
 
 pub use crate::broadcast::{broadcast_in, spawn_broadcast_in};
 pub use crate::fork::fork_in;
+pub use crate::join::join_staying;
 pub use crate::scope::{AnyScope, Attached, Base, in_place_scope_fifo_in, in_place_scope_in};
 pub use crate::spawn::{spawn_fifo_in, spawn_in};
-use heist_pool::worker::Worker;
+pub use heist_pool::raw::global::install as enter;
+pub use heist_pool::raw::worker::Demand;
+use heist_pool::raw::worker::Worker;
 
 /// Whether the calling thread is a pool's and may run jobs.
 #[inline]
@@ -19,10 +22,9 @@ pub fn thread_number() -> Option<usize> {
     Worker::current().map(|worker| usize::from(worker.shared().id()))
 }
 
-/// Whether another thread would take more work from this one now: somebody searches, a permit is free, or a thief waits for
-/// what this thread runs, and what it offered last has been taken. Lets a thread that has asked take what is there. A few relaxed
-/// loads if nobody has; false outside of a pool.
+/// Who would take more work from this thread now. Lets a thread that has asked take what is there. A few relaxed loads if nobody has;
+/// nobody outside of a pool.
 #[inline]
-pub fn wants_work() -> bool {
-    Worker::current().is_some_and(Worker::wants_work)
+pub fn demand() -> Demand {
+    Worker::current().map_or(Demand::None, Worker::demand)
 }

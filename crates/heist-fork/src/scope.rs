@@ -2,11 +2,11 @@
 
 use crate::broadcast::BroadcastContext;
 use heist_deque::Injector;
-use heist_pool::global;
-use heist_pool::job::{HeapJob, JobRef, Payload, discard, halt_unwinding};
-use heist_pool::pool::{Pool, outside_parker, wait_outside};
-use heist_pool::signal::Signal;
-use heist_pool::worker::{Spawned, Worker};
+use heist_pool::raw::global;
+use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding, heap_job};
+use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
+use heist_pool::raw::signal::Signal;
+use heist_pool::raw::worker::{Spawned, Worker};
 use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use heist_sync::{Arc, Mutex, Parker, lock};
 use std::any::Any;
@@ -267,16 +267,16 @@ impl<'scope> Base<'scope> {
                 unsafe { Base::run(base.pointer(), move || BroadcastContext::with(index, n, |c| call(c))) };
             };
             // SAFETY: `run` does not unwind, and the scope waits for the job.
-            self.pool.inject_for(index, unsafe { HeapJob::boxed(job, self.tag()) });
+            self.pool.inject_for(index, unsafe { heap_job(job, self.tag()) });
         }
     }
 }
 
 /// Where a job spawned on this thread goes.
 pub(crate) fn push_in(pool: &Arc<Pool>, job: JobRef) {
-    match Worker::current() {
-        Some(worker) if Arc::ptr_eq(worker.pool(), pool) => worker.spawn(job),
-        _ => pool.inject(job),
+    match Worker::current_in(pool) {
+        Some(worker) => worker.spawn(job),
+        None => pool.inject(job),
     }
 }
 
@@ -308,7 +308,7 @@ impl<'scope> Scope<'scope> {
             unsafe { Base::run(&raw const scope.base, || body(scope)) };
         };
         // SAFETY: `run` does not unwind, and the scope waits for the job, so that its borrows hold.
-        self.base.push(unsafe { HeapJob::boxed(job, self.base.tag()) });
+        self.base.push(unsafe { heap_job(job, self.base.tag()) });
     }
 
     /// Spawns a job for every index of the pool.
@@ -367,7 +367,7 @@ impl<'scope> ScopeFifo<'scope> {
             unsafe { Base::run(&raw const scope.base, || body(scope)) };
         };
         // SAFETY: `run` does not unwind, and the scope waits for the job, so that its borrows hold.
-        self.jobs.push(unsafe { HeapJob::boxed(job, self.base.tag()) });
+        self.jobs.push(unsafe { heap_job(job, self.base.tag()) });
         // SAFETY: the scope is there until as many jobs as tickets have run.
         self.base.push(unsafe { JobRef::new(ticket, std::ptr::from_ref(self).cast(), self.base.tag()) });
     }

@@ -1,11 +1,13 @@
 //! Detached jobs, and saying that a call will block.
 
 use crate::scope::push_in;
-use heist_pool::global;
-use heist_pool::job::{HeapJob, JobRef, halt_unwinding};
-use heist_pool::pool::Pool;
-use heist_pool::worker::Worker;
+use heist_pool::raw::global;
+use heist_pool::raw::job::{JobRef, halt_unwinding, heap_job};
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::threads::{ClosureKind, named};
+use heist_pool::raw::worker::Worker;
 use heist_sync::Arc;
+use std::panic::Location;
 
 /// Runs `func` at some time, on some thread of the current pool, or else of the global one, and does not wait for it.
 ///
@@ -18,6 +20,7 @@ use heist_sync::Arc;
 /// # Panics
 /// A panic goes to the pool's `ThreadPoolBuilder::panic_handler`. Without one, the panic hook has
 /// printed it and the pool goes on.
+#[track_caller]
 pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
@@ -35,6 +38,7 @@ where
 ///
 /// # Panics
 /// As [`spawn`].
+#[track_caller]
 pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
@@ -42,25 +46,29 @@ where
     spawn_fifo_in(&global::current(), func);
 }
 
-/// A detached job.
+/// A detached job, by the name of the calling function's caller.
+#[track_caller]
 pub(crate) fn detached<F: FnOnce() + Send + 'static>(pool: &Arc<Pool>, func: F) -> JobRef {
     // The job keeps the pool, not its threads: they may only leave when it has run.
     let keeper = Arc::clone(pool);
+    let site = Location::caller();
     let job = move || {
-        if let Err(payload) = halt_unwinding(func) {
+        if let Err(payload) = halt_unwinding(|| named(ClosureKind::Job, site, func)) {
             keeper.deliver_panic(payload);
         }
     };
     // SAFETY: it does not unwind and borrows nothing.
-    unsafe { HeapJob::boxed(job, std::ptr::null()) }
+    unsafe { heap_job(job, std::ptr::null()) }
 }
 
 /// [`spawn`] in a given pool.
+#[track_caller]
 pub fn spawn_in<F: FnOnce() + Send + 'static>(pool: &Arc<Pool>, func: F) {
     push_in(pool, detached(pool, func));
 }
 
 /// [`spawn_fifo`] in a given pool.
+#[track_caller]
 pub fn spawn_fifo_in<F: FnOnce() + Send + 'static>(pool: &Arc<Pool>, func: F) {
     /// The thread that takes the ticket runs the oldest job; there are as many jobs as tickets.
     unsafe fn ticket(pool: *const ()) {
@@ -80,6 +88,12 @@ pub fn spawn_fifo_in<F: FnOnce() + Send + 'static>(pool: &Arc<Pool>, func: F) {
 /// On a thread of a pool it lends the thread's permit for the duration, so that
 /// [`current_thread_index`](crate::current_thread_index) is `None` inside. Elsewhere it just runs `f`.
 ///
+/// The permit goes to a thread that sleeps, or to a spare thread that is started for it. A pool that can have no spare threads (made with
+/// `spawn_handler` or `build_scoped`, with `max_threads` not above `num_threads`, or of the calling thread alone) has nobody to lend it
+/// to: there `f` holds the thread as if it were called without `blocking`, and jobs that are queued wait for the other threads. If all
+/// of them block, and wait for a job that is queued, they wait for ever, as in rayon. The same holds while the system refuses more
+/// threads, or `max_threads` is reached, until that changes.
+///
 /// ```
 /// let (send, receive) = std::sync::mpsc::channel();
 /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -98,12 +112,16 @@ pub fn spawn_fifo_in<F: FnOnce() + Send + 'static>(pool: &Arc<Pool>, func: F) {
 /// # Blocking
 /// A job that has not asked for its index goes on right after `f`. One that has gets the same index back: at once from a borrower
 /// that has not asked for it, else when that borrower's job ends.
+#[track_caller]
 pub fn blocking<F, R>(f: F) -> R
 where
     F: FnOnce() -> R,
 {
     match Worker::current() {
-        Some(worker) => worker.blocking(f),
+        Some(worker) => {
+            let site = Location::caller();
+            worker.blocking(|| named(ClosureKind::Blocking, site, f))
+        }
         None => f(),
     }
 }

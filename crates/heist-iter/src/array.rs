@@ -1,7 +1,7 @@
 //! Arrays as parallel iterators.
 //!
 //! ```
-//! use heist_iter::prelude::*;
+//! use heist::prelude::*;
 //!
 //! let lengths: Vec<_> = [String::from("a"), String::from("bc")].into_par_iter().map(|s| s.len()).collect();
 //! assert_eq!(lengths, [1, 2]);
@@ -43,7 +43,7 @@ impl<T: Send, const N: usize> IntoParallelIterator for [T; N] {
 /// The elements of an array, by value.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!([1, 2, 3].into_par_iter().rev().collect::<Vec<_>>(), [3, 2, 1]);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

@@ -5,7 +5,7 @@
 /// A closure may not capture an `Rc`.
 ///
 /// ```compile_fail,E0277
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// let shared = Rc::new(1);
@@ -15,7 +15,7 @@
 /// An `Arc` is fine.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::Arc;
 ///
 /// let shared = Arc::new(1);
@@ -26,7 +26,7 @@ mod captured_rc {}
 /// Items must be `Send`: here they are `Rc`s from the source.
 ///
 /// ```compile_fail,E0599
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// vec![Rc::new(1)].into_par_iter().for_each(drop);
@@ -35,7 +35,7 @@ mod captured_rc {}
 /// An `Arc` is fine.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::Arc;
 ///
 /// vec![Arc::new(1)].into_par_iter().for_each(drop);
@@ -45,7 +45,7 @@ mod items_by_value {}
 /// Items by reference must be `Sync`: here they are `Cell`s.
 ///
 /// ```compile_fail
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::cell::Cell;
 ///
 /// [Cell::new(1)].par_iter().for_each(|cell| cell.set(2));
@@ -54,7 +54,7 @@ mod items_by_value {}
 /// An atomic is.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::atomic::{AtomicI32, Ordering};
 ///
 /// [AtomicI32::new(1)].par_iter().for_each(|cell| cell.store(2, Ordering::Relaxed));
@@ -64,7 +64,7 @@ mod items_by_reference {}
 /// Results must be `Send`, whatever becomes of them.
 ///
 /// ```compile_fail,E0277
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// (0..10).into_par_iter().map(Rc::new).for_each(drop);
@@ -73,7 +73,7 @@ mod items_by_reference {}
 /// An `Arc` is fine.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::Arc;
 ///
 /// (0..10).into_par_iter().map(Arc::new).for_each(drop);
@@ -81,7 +81,7 @@ mod items_by_reference {}
 mod map_to_rc {}
 
 /// ```compile_fail,E0277
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// (0..10).into_par_iter().filter_map(|n| Some(Rc::new(n))).for_each(drop);
@@ -90,7 +90,7 @@ mod map_to_rc {}
 /// An `Arc` is fine.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::Arc;
 ///
 /// (0..10).into_par_iter().filter_map(|n| Some(Arc::new(n))).for_each(drop);
@@ -98,7 +98,7 @@ mod map_to_rc {}
 mod filter_map_to_rc {}
 
 /// ```compile_fail,E0277
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// (0..10).into_par_iter().fold(|| Rc::new(0), |sum, _| sum).for_each(drop);
@@ -107,7 +107,7 @@ mod filter_map_to_rc {}
 /// An `Arc` is fine.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::Arc;
 ///
 /// (0..10).into_par_iter().fold(|| Arc::new(0), |sum, _| sum).for_each(drop);
@@ -115,7 +115,7 @@ mod filter_map_to_rc {}
 mod fold_to_rc {}
 
 /// ```compile_fail,E0277
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// (0..10).into_par_iter().flat_map_iter(|n| [Rc::new(n)]).for_each(drop);
@@ -124,7 +124,7 @@ mod fold_to_rc {}
 /// An `Arc` is fine.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::Arc;
 ///
 /// (0..10).into_par_iter().flat_map_iter(|n| [Arc::new(n)]).for_each(drop);
@@ -134,7 +134,7 @@ mod flat_map_to_rc {}
 /// The value of `map_with` is cloned by one thread and used by another, so it must be `Send`.
 ///
 /// ```compile_fail,E0277
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// (0..10).into_par_iter().for_each_with(Rc::new(0), |_, _| ());
@@ -143,7 +143,7 @@ mod flat_map_to_rc {}
 /// That of `map_init` is made where it is used, so it need not.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// (0..10).into_par_iter().for_each_init(|| Rc::new(0), |_, _| ());
@@ -153,7 +153,7 @@ mod map_with_rc {}
 /// A predicate may not change what it captures.
 ///
 /// ```compile_fail,E0594
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut last = 0;
 /// (0..10).into_par_iter().for_each(|n| last = n);
@@ -162,7 +162,7 @@ mod map_with_rc {}
 /// An atomic is there for that.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// use std::sync::atomic::{AtomicI32, Ordering};
 /// let last = AtomicI32::new(0);
@@ -173,7 +173,7 @@ mod captured_mut {}
 /// A predicate may not capture a `Cell`.
 ///
 /// ```compile_fail,E0277
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::cell::Cell;
 ///
 /// let calls = Cell::new(0);
@@ -183,7 +183,7 @@ mod captured_mut {}
 /// An atomic is fine.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::atomic::{AtomicUsize, Ordering};
 ///
 /// let calls = AtomicUsize::new(0);
@@ -194,7 +194,7 @@ mod captured_cell {}
 /// Two iterators of unknown length cannot be zipped.
 ///
 /// ```compile_fail,E0599
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// (0..10).into_par_iter().filter(|_| true).zip(0..10).for_each(drop);
 /// ```
@@ -202,7 +202,7 @@ mod captured_cell {}
 /// Two of known length can.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// (0..10).into_par_iter().map(|n| n).zip(0..10).for_each(drop);
 /// ```
@@ -211,7 +211,7 @@ mod zip_of_unknown_length {}
 /// What is mutably borrowed by a loop cannot be read in it.
 ///
 /// ```compile_fail,E0502
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = vec![1, 2, 3];
 /// v.par_iter_mut().for_each(|n| *n += v.len());
@@ -220,7 +220,7 @@ mod zip_of_unknown_length {}
 /// What was read before can be used.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = vec![1, 2, 3];
 /// let len = v.len();
@@ -231,7 +231,7 @@ mod borrowed_mutably {}
 /// A sequential iterator is handed from thread to thread, so it must be `Send`.
 ///
 /// ```compile_fail,E0599
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::rc::Rc;
 ///
 /// let shared = Rc::new(1);
@@ -241,7 +241,7 @@ mod borrowed_mutably {}
 /// With an `Arc` it is.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::sync::Arc;
 ///
 /// let shared = Arc::new(1);
@@ -252,7 +252,7 @@ mod bridged_rc {}
 /// A closure may not capture a raw pointer, of which nobody knows who else has it.
 ///
 /// ```compile_fail,E0277
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let place = &raw const *"place";
 /// (0..10).into_par_iter().for_each(|_| assert!(!place.is_null()));
@@ -261,7 +261,7 @@ mod bridged_rc {}
 /// A reference is fine.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let place = &*"place";
 /// (0..10).into_par_iter().for_each(|_| assert!(!place.is_empty()));

@@ -3,7 +3,7 @@
 //! Put `par_` before `iter` and the loop runs on all cores:
 //!
 //! ```
-//! use heist_iter::prelude::*;
+//! use heist::prelude::*;
 //!
 //! let squares: u64 = (1..=1000u64).into_par_iter().map(|n| n * n).sum();
 //! assert_eq!(squares, 333_833_500);

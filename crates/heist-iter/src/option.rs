@@ -1,7 +1,7 @@
 //! `Option` as an iterator of at most one item, and collecting options.
 //!
 //! ```
-//! use heist_iter::prelude::*;
+//! use heist::prelude::*;
 //!
 //! let all: Option<Vec<u32>> = ["1", "2"].par_iter().map(|s| s.parse().ok()).collect();
 //! assert_eq!(all, Some(vec![1, 2]));
@@ -14,7 +14,7 @@ use heist_sync::atomic::{AtomicBool, Ordering};
 /// The item of an option, if there is one.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!(Some(3).into_par_iter().chain(None).sum::<i32>(), 3);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
@@ -84,7 +84,7 @@ impl<T: Send> Producer for OptionProducer<T> {
 /// The item of an option by shared reference, if there is one.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!(Some(3).par_iter().copied().sum::<i32>(), 3);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
@@ -116,7 +116,7 @@ iterate_indexed_inner! {
 /// The item of an option by exclusive reference, if there is one.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let mut option = Some(3);
 /// option.par_iter_mut().for_each(|n| *n += 1);
 /// assert_eq!(option, Some(4));
@@ -144,7 +144,7 @@ iterate_indexed_inner! {
 /// Collects what is in the `Some` items; `None` if one of them is `None`, and then the others stop early.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let all: Option<Vec<i32>> = vec![Some(1), None].into_par_iter().collect();
 /// assert_eq!(all, None);
 /// ```

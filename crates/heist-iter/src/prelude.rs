@@ -1,7 +1,7 @@
-//! Every trait that a parallel program needs, for `use heist_iter::prelude::*`.
+//! Every trait that a parallel program needs, for `use heist::prelude::*`.
 //!
 //! ```
-//! use heist_iter::prelude::*;
+//! use heist::prelude::*;
 //!
 //! let mut words = vec!["pearl", "onyx", "ruby"];
 //! words.par_sort_unstable();

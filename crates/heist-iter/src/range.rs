@@ -4,7 +4,7 @@
 //! that programs do not depend on the platform. They still know their length if it fits a `usize`.
 //!
 //! ```
-//! use heist_iter::prelude::*;
+//! use heist::prelude::*;
 //!
 //! let even: Vec<char> = ('a'..'g').into_par_iter().step_by(2).collect();
 //! assert_eq!(even, ['a', 'c', 'e']);
@@ -22,7 +22,7 @@ use std::ops::Range;
 /// The values of a range.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!((1..=10u32).into_par_iter().product::<u32>(), 3_628_800);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

@@ -1,7 +1,7 @@
 //! Inclusive ranges of integers and characters.
 //!
 //! ```
-//! use heist_iter::prelude::*;
+//! use heist::prelude::*;
 //!
 //! let all: Vec<u8> = (0..=255u8).into_par_iter().collect();
 //! assert_eq!(all.len(), 256);
@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 /// The values of an inclusive range.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!(('x'..='z').into_par_iter().collect::<String>(), "xyz");
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

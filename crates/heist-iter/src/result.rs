@@ -1,7 +1,7 @@
 //! `Result` as an iterator of at most one item, and collecting results.
 //!
 //! ```
-//! use heist_iter::prelude::*;
+//! use heist::prelude::*;
 //!
 //! let all: Result<Vec<u32>, std::num::ParseIntError> = ["1", "2"].par_iter().map(|s| s.parse()).collect();
 //! assert_eq!(all, Ok(vec![1, 2]));
@@ -15,7 +15,7 @@ use heist_sync::{Mutex, lock};
 /// The `Ok` value of a result, if it is one.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!(Ok::<i32, ()>(3).into_par_iter().sum::<i32>(), 3);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
@@ -41,7 +41,7 @@ iterate_indexed_inner! {
 /// The item of a result by shared reference, if there is one.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!(Ok::<i32, ()>(3).par_iter().copied().sum::<i32>(), 3);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
@@ -73,7 +73,7 @@ iterate_indexed_inner! {
 /// The item of a result by exclusive reference, if there is one.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let mut result = Ok::<i32, ()>(3);
 /// result.par_iter_mut().for_each(|n| *n += 1);
 /// assert_eq!(result, Ok(4));
@@ -101,7 +101,7 @@ iterate_indexed_inner! {
 /// Collects what is in the `Ok` items; one of the errors if there are any, and then the others stop early.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let all: Result<Vec<i32>, &str> = vec![Ok(1), Err("no")].into_par_iter().collect();
 /// assert_eq!(all, Err("no"));
 /// ```

@@ -17,7 +17,7 @@ use pattern::Pattern;
 /// Separators and patterns are characters: a `char`, an array or slice of them, or a predicate `Fn(char) -> bool`.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let total: u32 = "10 20 12".par_split_whitespace().map(|n| n.parse::<u32>().unwrap()).sum();
 /// assert_eq!(total, 42);
@@ -26,7 +26,7 @@ pub trait ParallelString {
     /// The text itself. The other methods are provided, and use this one.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("vault".as_parallel_string(), "vault");
     /// ```
@@ -35,7 +35,7 @@ pub trait ParallelString {
     /// Iterates over the characters.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("größe".par_chars().filter(|c| !c.is_ascii()).count(), 2);
     /// ```
@@ -46,7 +46,7 @@ pub trait ParallelString {
     /// Iterates over the characters and the byte positions where they begin.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("äb".par_char_indices().collect::<Vec<_>>(), [(0, 'ä'), (2, 'b')]);
     /// ```
@@ -59,7 +59,7 @@ pub trait ParallelString {
     /// The bytes as a slice, `text.as_bytes().par_iter()`, are indexed; these are not.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("abc".par_bytes().max(), Some(b'c'));
     /// ```
@@ -70,7 +70,7 @@ pub trait ParallelString {
     /// Iterates over the text in UTF-16.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("a𝄞".par_encode_utf16().collect::<Vec<_>>(), [0x61, 0xd834, 0xdd1e]);
     /// ```
@@ -81,7 +81,7 @@ pub trait ParallelString {
     /// Iterates over the pieces between separators, as [`str::split`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("a,b,".par_split(',').collect::<Vec<_>>(), ["a", "b", ""]);
     /// ```
@@ -92,7 +92,7 @@ pub trait ParallelString {
     /// Iterates over pieces that end with a separator, as [`str::split_inclusive`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("a,b".par_split_inclusive(',').collect::<Vec<_>>(), ["a,", "b"]);
     /// ```
@@ -104,7 +104,7 @@ pub trait ParallelString {
     /// empty piece.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("a;b;".par_split_terminator(';').collect::<Vec<_>>(), ["a", "b"]);
     /// ```
@@ -115,7 +115,7 @@ pub trait ParallelString {
     /// Iterates over the lines without their ends, `\n` or `\r\n`, as [`str::lines`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let longest = "one\r\nthree\ntwo".par_lines().max_by_key(|line| line.len());
     /// assert_eq!(longest, Some("three"));
@@ -127,7 +127,7 @@ pub trait ParallelString {
     /// Iterates over the words between white space of any kind, as [`str::split_whitespace`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!(" a \u{2003} b".par_split_whitespace().collect::<Vec<_>>(), ["a", "b"]);
     /// ```
@@ -138,7 +138,7 @@ pub trait ParallelString {
     /// Iterates over the words between ASCII white space, as [`str::split_ascii_whitespace`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("\ta  b\n".par_split_ascii_whitespace().collect::<Vec<_>>(), ["a", "b"]);
     /// ```
@@ -149,7 +149,7 @@ pub trait ParallelString {
     /// Iterates over the characters that match, as strings.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let digits: String = "a1b22".par_matches(char::is_numeric).collect();
     /// assert_eq!(digits, "122");
@@ -161,7 +161,7 @@ pub trait ParallelString {
     /// Iterates over the characters that match, as strings, and the byte positions where they begin.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!("a1b2".par_match_indices(['1', '2']).collect::<Vec<_>>(), [(1, "1"), (3, "2")]);
     /// ```

@@ -22,7 +22,7 @@ impl<'a> ParallelDrainRange<usize> for &'a mut String {
 /// Yields the characters of a range of bytes, and removes them from the string when it is dropped.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut word = String::from("stronghold");
 /// let strong: Vec<char> = word.par_drain(..6).collect();

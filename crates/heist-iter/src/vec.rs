@@ -49,7 +49,7 @@ impl<T: Send> IntoParallelIterator for Box<[T]> {
 /// Yields the elements of a vector or a boxed slice by value.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let loot: Vec<String> = vec!["ruby".into(), "opal".into()];
 /// let labels: Vec<String> = loot.into_par_iter().map(|gem| gem + "!").collect();
@@ -104,7 +104,7 @@ impl<'data, T: Send> ParallelDrainRange<usize> for &'data mut Vec<T> {
 /// Moves a range of elements out of a vector, and closes the gap when it is dropped.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut queue = vec![1, 2, 3, 4, 5];
 /// let taken: i32 = queue.par_drain(1..4).sum();

@@ -77,6 +77,11 @@ pub trait System: Send + Sync + fmt::Debug {
         None
     }
 
+    /// The lowest address of the calling thread's stack.
+    fn stack_end(&self) -> Option<usize> {
+        None
+    }
+
     /// The CPU on which the calling thread runs.
     fn cpu(&self) -> Option<usize> {
         None

@@ -1,7 +1,6 @@
 //! Linux.
 
 use super::{CpuMask, System, ThreadNumber};
-use rustix::thread::{CpuSet, Pid, gettid, sched_getaffinity, sched_setaffinity};
 use std::io::Read;
 
 #[derive(Debug)]
@@ -9,7 +8,9 @@ pub(super) struct Linux;
 
 impl System for Linux {
     fn thread_number(&self) -> Option<ThreadNumber> {
-        Some(gettid().as_raw_nonzero().get() as u32)
+        // As a call by number: C libraries have had a name for it for a few years only.
+        // SAFETY: no arguments, and it does not fail.
+        Some(unsafe { libc::syscall(libc::SYS_gettid) } as ThreadNumber)
     }
 
     fn cpu_ns(&self, thread: ThreadNumber) -> Option<u64> {
@@ -23,8 +24,22 @@ impl System for Linux {
         (result == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 
+    fn stack_end(&self) -> Option<usize> {
+        let mut attributes = std::mem::MaybeUninit::uninit();
+        // SAFETY: it writes the attributes of the calling thread to where the pointer says, if it returns 0.
+        if unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) } != 0 {
+            return None;
+        }
+        let (mut end, mut size) = (std::ptr::null_mut(), 0);
+        // SAFETY: the attributes were written; the call writes the two values.
+        let result = unsafe { libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut end, &raw mut size) };
+        // SAFETY: the attributes were written, and are not used again.
+        unsafe { libc::pthread_attr_destroy(attributes.as_mut_ptr()) };
+        (result == 0).then(|| end.addr())
+    }
+
     fn cpu(&self) -> Option<usize> {
-        // Not rustix's: that is a system call, and this one reads a word that the kernel keeps up to date.
+        // No system call: it reads a word that the kernel keeps up to date.
         // SAFETY: no arguments. A failure is -1.
         usize::try_from(unsafe { libc::sched_getcpu() }).ok()
     }
@@ -37,29 +52,39 @@ impl System for Linux {
     }
 
     fn mask(&self, thread: Option<ThreadNumber>) -> Option<CpuMask> {
-        let set = sched_getaffinity(pid(thread)?).ok()?;
-        let mut mask = CpuMask::default();
-        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)) {
-            mask = mask.with(cpu);
+        let mut set = empty_set();
+        // SAFETY: it writes at most as much as a set has room for.
+        if unsafe { libc::sched_getaffinity(pid(thread)?, size_of_val(&set), &raw mut set) } != 0 {
+            return None;
         }
-        Some(mask)
+        // SAFETY: the set has a bit for each of these numbers.
+        let in_set = (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) });
+        Some(in_set.fold(CpuMask::default(), CpuMask::with))
     }
 
     fn set_mask(&self, thread: Option<ThreadNumber>, mask: &CpuMask) -> bool {
-        let mut set = CpuSet::new();
-        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| mask.has(cpu)) {
-            set.set(cpu);
+        let Some(pid) = pid(thread) else { return false };
+        let mut set = empty_set();
+        for cpu in (0..libc::CPU_SETSIZE as usize).filter(|&cpu| mask.has(cpu)) {
+            // SAFETY: the set has a bit for each of these numbers.
+            unsafe { libc::CPU_SET(cpu, &mut set) };
         }
-        pid(thread).is_some_and(|pid| sched_setaffinity(pid, &set).is_ok())
+        // SAFETY: it reads one set.
+        unsafe { libc::sched_setaffinity(pid, size_of_val(&set), &raw const set) == 0 }
     }
 }
 
-/// The outer `None` is a number that no thread has.
-fn pid(thread: Option<ThreadNumber>) -> Option<Option<Pid>> {
+/// How the affinity calls name a thread, the calling one by 0. `None` for a number that no thread has.
+fn pid(thread: Option<ThreadNumber>) -> Option<libc::pid_t> {
     match thread {
-        None => Some(None),
-        Some(number) => Pid::from_raw(number as i32).map(Some),
+        None => Some(0),
+        Some(number) => libc::pid_t::try_from(number).ok().filter(|&pid| pid > 0),
     }
+}
+
+fn empty_set() -> libc::cpu_set_t {
+    // SAFETY: all zeroes are the empty set.
+    unsafe { std::mem::zeroed() }
 }
 
 /// The CPU in a line of `/proc/self/task/N/stat`, if the state there is *running*. The thread's name may hold anything, so the

@@ -4,6 +4,8 @@ use crate::pool::{Config, MOST_INDICES, Pool};
 use crate::threads::{ThreadStart, guest};
 use heist_sync::StdArc as Arc;
 use std::io;
+// Not a part of any protocol, so not for the checkers, whose atomics cannot be static.
+use heist_sync::std_atomic::{AtomicBool, Ordering};
 
 /// Why a pool could not be made.
 #[derive(Debug)]
@@ -16,65 +18,47 @@ pub enum BuildError {
     Io(io::Error),
 }
 
-/// Starts the threads of a new pool.
-pub trait Starter {
-    /// Starts a thread that calls [`ThreadStart::run`].
-    fn start(&mut self, start: ThreadStart, name: Option<String>) -> io::Result<()>;
-    /// The pool's own threads: it may start more, and goes on with fewer.
-    const IS_OWN: bool;
-}
-
-/// The pool starts its threads itself.
-#[derive(Debug)]
-pub struct OwnThreads;
-
-impl Starter for OwnThreads {
-    fn start(&mut self, start: ThreadStart, name: Option<String>) -> io::Result<()> {
-        start.spawn(name)
-    }
-    const IS_OWN: bool = true;
-}
-
 impl Config {
-    /// Makes the pool. `num_threads`: what the program asks for, 0 if it does not care.
-    pub fn build<S: Starter>(
+    /// Makes the pool, with as many threads as `parallelism` asks for, or the environment if that is 0. `start` starts each of them;
+    /// the pool's own way is [`ThreadStart::spawn`].
+    pub fn build(
         mut self,
-        num_threads: usize,
-        use_current_thread: bool,
-        starter: &mut S,
+        mut start: impl FnMut(ThreadStart, Option<String>) -> io::Result<()>,
     ) -> Result<Arc<Pool>, BuildError> {
-        let wanted = threads_wanted(num_threads)?;
+        let asked = self.parallelism;
+        let Wanted { threads: wanted, by } = Wanted::new(asked)?;
         if self.max_threads != 0 && self.max_threads < wanted {
             return Err(BuildError::BadValue(format!(
-                "max_threads({}) is less than the {wanted} threads of the pool; raise it or lower num_threads",
-                self.max_threads
+                "max_threads({}) is less than the {wanted} threads of the pool; raise it or lower {}",
+                self.max_threads,
+                by.unwrap_or("num_threads")
             )));
         }
         self.parallelism = wanted;
-        self.foreign_threads = !S::IS_OWN;
-        self.use_current_thread = use_current_thread;
-        let pool = Unfinished(Some(Pool::new(self)));
-        let mut first = 0;
-        if use_current_thread {
-            if !guest::adopt_current_thread(&pool, 0) {
-                return Err(BuildError::CurrentThreadInPool);
-            }
-            first = 1;
+        self.check_rescue(asked == wanted)?;
+        let pool = Pool::new(self);
+        let unfinished = Unfinished(&pool);
+        let first = usize::from(pool.config().use_current_thread);
+        if first == 1 && !guest::adopt_current_thread(&pool, 0) {
+            return Err(BuildError::CurrentThreadInPool);
         }
         // All places before the first thread: what its start handler spawns must not find an index without a thread.
         let mut starts = Vec::new();
         for index in first..wanted {
             starts.push(ThreadStart::first(&pool, index).map_err(BuildError::Io)?);
         }
-        for start in starts {
-            let index = start.index();
-            let name = start.name();
-            match starter.start(start, name) {
+        for thread in starts {
+            let (index, name) = (thread.index(), thread.name());
+            match start(thread, name) {
                 Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                Err(error)
+                    if !pool.config().foreign_threads && error.kind() == io::ErrorKind::InvalidInput =>
+                {
                     return Err(BuildError::BadValue(error.to_string()));
                 }
-                Err(error) if index == 0 || !S::IS_OWN => return Err(BuildError::Io(error)),
+                Err(error) if index == 0 || pool.config().foreign_threads => {
+                    return Err(BuildError::Io(error));
+                }
                 Err(error) => {
                     heist_sync::warn(format_args!(
                         "only {index} of {wanted} threads could be started ({error}); the pool goes on with those. Raise the \
@@ -88,48 +72,103 @@ impl Config {
         if !pool.config().is_bound() {
             crate::monitor::start();
         }
-        Ok(pool.finished())
+        std::mem::forget(unfinished);
+        Ok(pool)
     }
 }
 
-fn threads_wanted(asked: usize) -> Result<usize, BuildError> {
-    let env = env_threads("HEIST_NUM_THREADS")?;
-    let wanted = match (asked, env) {
-        (0, Some(env)) => env,
-        (0, None) => rayon_env().unwrap_or_else(available),
-        // The environment can always lower what the program asks for, never raise it.
-        (asked, Some(env)) => asked.min(env),
-        (asked, None) => asked,
-    };
-    if wanted > MOST_INDICES {
-        return Err(BuildError::BadValue(format!(
-            "num_threads({wanted}) is more than a pool can have, which is {MOST_INDICES}"
-        )));
+/// How many threads a pool is to have.
+struct Wanted {
+    threads: usize,
+    /// The variable that says so, if it is not the program or the machine.
+    by: Option<&'static str>,
+}
+
+impl Wanted {
+    fn new(asked: usize) -> Result<Self, BuildError> {
+        let env = env_threads("HEIST_NUM_THREADS")?;
+        let wanted = match (asked, env) {
+            // The environment can always lower what the program asks for, never raise it.
+            (asked, Some(threads)) if asked == 0 || threads < asked => {
+                Self { threads, by: Some("HEIST_NUM_THREADS") }
+            }
+            (0, _) => rayon_env().unwrap_or_else(|| {
+                // Affinity and cgroup quota are in it.
+                let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+                Self { threads, by: None }
+            }),
+            (threads, _) => Self { threads, by: None },
+        };
+        if wanted.threads > MOST_INDICES {
+            let asked = match wanted.by {
+                Some(variable) => format!("{variable}={}", wanted.threads),
+                None => format!("num_threads({})", wanted.threads),
+            };
+            return Err(BuildError::BadValue(format!(
+                "{asked} is more than a pool can have, which is {MOST_INDICES}; ask for fewer threads"
+            )));
+        }
+        Ok(wanted)
     }
-    Ok(wanted)
+}
+
+impl Config {
+    /// Rescue needs spare threads, and CPU clocks of threads. If the program asks for it and rules it out, that is an error. If the
+    /// environment or the machine has a part in it, the program goes on, and a warning says what has no effect. `is_exact`: the number
+    /// of threads is what the program asked for.
+    fn check_rescue(&self, is_exact: bool) -> Result<(), BuildError> {
+        if !self.rescues() {
+            return Ok(());
+        }
+        let (needs, why, remedy, is_programs) = if self.os_hints == Some(false) {
+            (
+                "CPU clocks of threads",
+                "os_hints(false) turns them off".into(),
+                "leave one of the two out",
+                true,
+            )
+        } else if self.foreign_threads {
+            let why = "a pool with spawn_handler or build_scoped cannot start any".into();
+            ("spare threads", why, "leave one of the two out", true)
+        } else if self.max_threads != 0 && self.max_threads <= self.parallelism {
+            let (most, n) = (self.max_threads, self.parallelism);
+            let why = format!("max_threads({most}) leaves none beside the {n} that run at once");
+            ("spare threads", why, "raise max_threads or leave rescue out", is_exact)
+        } else if self.is_bound() {
+            let why = "a pool of the calling thread alone (use_current_thread, one thread) has none".into();
+            ("spare threads", why, "raise num_threads or leave rescue out", is_exact)
+        } else if heist_os::system(self.os_hints).thread_number().is_none() {
+            let why = "HEIST_OS_HINTS=0, or this system, has none".into();
+            (
+                "CPU clocks of threads",
+                why,
+                "unset that variable, or wrap what blocks in heist::blocking",
+                false,
+            )
+        } else {
+            return Ok(());
+        };
+        let is_asked = self.rescue_blocked == Some(true);
+        let asked = if is_asked { "rescue_blocked(true)" } else { "HEIST_RESCUE" };
+        if is_asked && is_programs {
+            return Err(BuildError::BadValue(format!("{asked} needs {needs}, and {why}; {remedy}")));
+        }
+        static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+        if !HAS_WARNED.swap(true, Ordering::Relaxed) {
+            heist_sync::warn(format_args!(
+                "{asked} has no effect on a pool: it needs {needs}, and {why}; {remedy}"
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// A pool that is closed unless its build gets to the end, by an error or by a panic of the user's closures.
-struct Unfinished(Option<Arc<Pool>>);
+struct Unfinished<'a>(&'a Pool);
 
-impl Unfinished {
-    fn finished(mut self) -> Arc<Pool> {
-        self.0.take().expect("finished once")
-    }
-}
-
-impl std::ops::Deref for Unfinished {
-    type Target = Arc<Pool>;
-    fn deref(&self) -> &Arc<Pool> {
-        self.0.as_ref().expect("not finished")
-    }
-}
-
-impl Drop for Unfinished {
+impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        if let Some(pool) = &self.0 {
-            pool.close();
-        }
+        self.0.close();
     }
 }
 
@@ -146,14 +185,9 @@ fn env_threads(name: &str) -> Result<Option<usize>, BuildError> {
 }
 
 /// rayon's variables, as it reads them: what is not a positive number does not count.
-fn rayon_env() -> Option<usize> {
+fn rayon_env() -> Option<Wanted> {
     ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok()?.parse().ok())
-        .filter(|&n| n > 0)
-}
-
-/// Affinity and cgroup quota are in it.
-fn available() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        .into_iter()
+        .find_map(|name| Some(Wanted { threads: std::env::var(name).ok()?.parse().ok()?, by: Some(name) }))
+        .filter(|wanted| wanted.threads > 0)
 }

@@ -39,12 +39,13 @@ pub struct DriverLock {
 pub struct Locked<'a> {
     lock: &'a DriverLock,
     driver: &'a dyn Driver,
+    patience: Patience,
 }
 
 impl Locked<'_> {
     /// Takes a turn of the driver.
-    pub fn turn(&self, patience: Patience) {
-        self.driver.turn(patience);
+    pub fn turn(&self) {
+        self.driver.turn(self.patience);
     }
 }
 
@@ -62,11 +63,13 @@ impl DriverLock {
         driver.is_used(self.is_closing.load(Ordering::Acquire)).then_some(driver)
     }
 
-    fn try_lock(&self, state: u32) -> Option<Locked<'_>> {
+    /// The lock, for a turn with that patience, if there is something to look after and nobody has it.
+    pub fn try_lock(&self, patience: Patience) -> Option<Locked<'_>> {
         let driver = self.used()?;
         if self.state.load(Ordering::Relaxed) != FREE {
             return None;
         }
+        let state = if patience == Patience::Forever { WAITED_IN } else { POLLED };
         // ORDERING: acquire, with the release in `drop`.
         self.state.compare_exchange(FREE, state, Ordering::Acquire, Ordering::Relaxed).ok()?;
         if !self.looked.load(Ordering::Relaxed) {
@@ -75,17 +78,7 @@ impl DriverLock {
         if self.called.load(Ordering::Relaxed) {
             self.called.store(false, Ordering::Relaxed);
         }
-        Some(Locked { lock: self, driver })
-    }
-
-    /// The lock, for a turn without waiting, if there is something to look after and nobody has it.
-    pub fn try_poll(&self) -> Option<Locked<'_>> {
-        self.try_lock(POLLED)
-    }
-
-    /// The lock, to wait in the driver, under the same conditions.
-    pub fn try_wait(&self) -> Option<Locked<'_>> {
-        self.try_lock(WAITED_IN)
+        Some(Locked { lock: self, driver, patience })
     }
 
     /// What ends the wait of a thread in the driver.

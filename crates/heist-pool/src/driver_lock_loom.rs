@@ -45,10 +45,10 @@ fn quiet() -> Arc<DriverLock> {
     Arc::new(lock)
 }
 
-/// As `Worker::park_in_driver`. False if somebody else is there.
+/// As `OwnTasks::park_in_driver`. False if somebody else is there.
 fn park_in(driver: &DriverLock, parker: &Parker) -> bool {
-    let Some(locked) = driver.try_wait() else { return false };
-    parker.park_in(|| driver.interrupter(), || locked.turn(Patience::Forever));
+    let Some(locked) = driver.try_lock(Patience::Forever) else { return false };
+    parker.park_in(|| driver.interrupter(), || locked.turn());
     true
 }
 
@@ -80,7 +80,7 @@ struct Given {
 unsafe impl Sync for Given {}
 
 /// A permit is given `times` times, each time after the last one was taken.
-fn gifts(sleeper_first: bool, times: u32) {
+fn permits_given(sleeper_first: bool, times: u32) {
     let (driver, parker) = (quiet(), Arc::new(Parker::new()));
     let given = Arc::new(Given { given: AtomicU32::new(0), news: UnsafeCell::new(0) });
     let taken = Arc::new(Parker::new());
@@ -115,13 +115,13 @@ fn gifts(sleeper_first: bool, times: u32) {
 /// beside what it was given.
 #[test]
 fn a_permit_against_sleeping_in_the_driver() {
-    check(|first| gifts(first, 1));
+    check(|first| permits_given(first, 1));
 }
 
 /// Bug hunted: an interrupt that ended a wait too late ends the next one too early, and a thread takes that for news.
 #[test]
 fn two_permits_against_sleeping_in_the_driver() {
-    check(|first| gifts(first, 2));
+    check(|first| permits_given(first, 2));
 }
 
 /// Two threads look at the driver, one of them in passing.
@@ -132,10 +132,10 @@ fn turns_do_not_overlap() {
     check(|first| {
         let (driver, inside) = (quiet(), Arc::new(Cell(UnsafeCell::new(0))));
         let turn = |driver: &DriverLock, inside: &Cell| {
-            let Some(locked) = driver.try_poll() else { return false };
+            let Some(locked) = driver.try_lock(Patience::None) else { return false };
             // SAFETY: loom checks it.
             inside.0.with_mut(|p| unsafe { *p += 1 });
-            locked.turn(Patience::None);
+            locked.turn();
             true
         };
         let (theirs, beside) = (driver.clone(), inside.clone());

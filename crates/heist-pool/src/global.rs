@@ -1,7 +1,8 @@
 //! The global pool, and which pool a call means.
 
-use crate::build::{BuildError, OwnThreads};
+use crate::build::BuildError;
 use crate::pool::{Config, Pool};
+use crate::threads::ThreadStart;
 use crate::worker::Worker;
 use heist_sync::StdArc as Arc;
 use std::sync::{OnceLock, Weak};
@@ -30,10 +31,14 @@ pub fn all() -> Vec<Arc<Pool>> {
 /// # Panics
 /// If not one thread can be started, or the environment asks for a number of threads that is none.
 pub fn pool() -> &'static Arc<Pool> {
-    GLOBAL.get_or_init(|| match Config::default().build(0, false, &mut OwnThreads) {
+    let config = || Config { guests: Some(true), ..Config::default() };
+    GLOBAL.get_or_init(|| match config().build(ThreadStart::spawn) {
         Ok(pool) => pool,
         Err(BuildError::BadValue(why)) => panic!("heist's global pool could not be started: {why}"),
-        Err(BuildError::Io(error)) => panic!("heist's global pool could not be started: {error}"),
+        Err(BuildError::Io(error)) => panic!(
+            "heist's global pool could not be started: {error}. Raise the limit on threads or on memory (ulimit -u, ulimit -v, \
+             pids.max)"
+        ),
         Err(BuildError::CurrentThreadInPool) => unreachable!("the calling thread does not join"),
     })
 }
@@ -66,16 +71,11 @@ pub fn is(pool: &Pool) -> bool {
 
 /// The pool of the calling thread, or else the global one.
 pub fn current() -> Arc<Pool> {
-    match Worker::current() {
-        Some(worker) => Arc::clone(worker.pool()),
-        None => Arc::clone(pool()),
-    }
+    Arc::clone(Worker::current().map_or_else(pool, Worker::pool))
 }
 
-/// Runs `f` on a thread of the current pool, or else of the global one.
+/// Runs `f` in the current pool, or else in the global one; see [`Pool::install`].
+#[inline]
 pub fn install<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    match Worker::current() {
-        Some(worker) => worker.pool().install(f),
-        None => pool().install(f),
-    }
+    if Worker::current().is_some() { f() } else { pool().install(f) }
 }

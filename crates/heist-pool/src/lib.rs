@@ -4,8 +4,8 @@
 //!
 //! | word | meaning | elsewhere |
 //! |---|---|---|
-//! | [`Pool`](pool::Pool) | the threads and what they share | scheduler, registry |
-//! | [`Worker`](worker::Worker), [`WorkerShared`](worker::WorkerShared) | a thread's own part, and what others may touch | P and M |
+//! | [`Pool`](raw::pool::Pool) | the threads and what they share | scheduler, registry |
+//! | [`Worker`](raw::worker::Worker), [`WorkerShared`](raw::worker::WorkerShared) | a thread's own part, and what others may touch | P and M |
 //! | permit, index | the right to run, of which there are as many as the parallelism; its number | P |
 //! | observe | ask for the index: from then on the permit stays with the thread | - |
 //! | lend | give the permit to another thread while waiting | compensation |
@@ -20,6 +20,7 @@
 //! | driver, driver lock | sockets and timers, and the right to look at them | netpoll |
 //! | searching, parked | looking for work everywhere; asleep without a permit | spinning M, parked M |
 //! | overtake | run tasks without a permit, because all that hold one compute | - |
+//! | resident | the thread without a permit that sits in the driver while all that hold one compute | - |
 //! | monitor | the thread that sees long polls; it sleeps unless something may wait unseen | sysmon |
 //!
 //! # The two mirrored protocols
@@ -53,19 +54,65 @@
 //! - **Heartbeats.** Nothing is shared before the first beat, so a cold join of two halves of 1 ms gains nothing.
 
 #[cfg(not(heist_loom))]
-pub mod build;
-pub mod driver;
+mod build;
+mod driver;
 mod driver_lock;
 #[cfg(not(heist_loom))]
-pub mod global;
+mod global;
 #[cfg_attr(any(heist_loom, heist_shuttle), path = "monitor/none.rs")]
 mod monitor;
 mod permits;
-pub mod pool;
-pub mod queues;
-pub mod recorder;
-pub mod signal;
-pub mod threads;
-pub mod worker;
+mod pool;
+mod queues;
+mod recorder;
+mod signal;
+mod threads;
+mod worker;
 
-pub use queues::{forks, job, task};
+/// All that heist's other crates see of the pool. Not for users: it changes without notice.
+pub mod raw {
+    /// Making a pool.
+    #[cfg(not(heist_loom))]
+    pub mod build {
+        pub use crate::build::BuildError;
+    }
+    /// What a pool asks of whoever looks after sockets and timers.
+    pub mod driver {
+        pub use crate::driver::{Driver, Patience};
+    }
+    /// The fork stack's fast path.
+    pub mod forks {
+        pub use crate::queues::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
+    }
+    /// The global pool, and which pool a call means.
+    #[cfg(not(heist_loom))]
+    pub mod global {
+        #[cfg(not(heist_shuttle))]
+        pub use crate::global::all;
+        pub use crate::global::{current, install, is, pool, set, started};
+    }
+    /// Jobs.
+    pub mod job {
+        pub use crate::queues::job::{JobRef, Payload, discard, halt_unwinding, heap_job};
+    }
+    /// The pool.
+    pub mod pool {
+        pub use crate::pool::{Config, MOST_INDICES, MOST_THREADS, Pool, outside_parker, wait_outside};
+    }
+    /// What a thread can wait for.
+    pub mod signal {
+        pub use crate::signal::{Awaited, Signal};
+    }
+    /// Tasks, as far as the pool knows them.
+    pub mod task {
+        pub use crate::queues::task::{Header, Place, TaskRef, Vtable};
+    }
+    /// The pool's threads.
+    pub mod threads {
+        pub use crate::threads::*;
+    }
+    /// The calling thread.
+    pub mod worker {
+        pub use crate::worker::{Demand, Own, Spawned, Worker, WorkerShared};
+    }
+}

@@ -4,7 +4,7 @@ use crate::driver_lock::DriverLock;
 use crate::monitor::Watched;
 use crate::permits::Permits;
 use crate::queues::Queues;
-use crate::queues::job::{JobRef, Payload, StackJob, discard, halt_unwinding};
+use crate::queues::job::{Callee, JobRef, Payload, StackJob, discard, erased, halt_unwinding};
 use crate::queues::task::{Place, TaskRef};
 use crate::recorder::Recorder;
 use crate::signal::Awaited;
@@ -24,7 +24,7 @@ pub(crate) type Handler<A> = Box<dyn Fn(A) + Send + Sync>;
 /// How a pool is made. All fields have a plain default.
 #[derive(Default)]
 pub struct Config {
-    /// How many permits: how many threads run at once.
+    /// How many permits: how many threads run at once. When the pool is built, 0 for what the environment says.
     pub parallelism: usize,
     /// How many threads there may be, sleeping ones included; 0 for the default.
     pub max_threads: usize,
@@ -45,16 +45,37 @@ pub struct Config {
     /// Whether spare threads run the queued jobs once all workers have used no CPU time for a second; `None` for what
     /// `HEIST_RESCUE` says.
     pub rescue_blocked: Option<bool>,
+    /// Whether threads of the program's own may work in the pool instead of waiting for a worker: see [`guest`](crate::threads::guest).
+    /// `None` for no.
+    pub guests: Option<bool>,
     /// Whether the system's scheduler is asked and told about threads; `None` for what `HEIST_OS_HINTS` says.
     pub os_hints: Option<bool>,
 }
 
 impl Config {
+    /// Whether spare threads are to run the jobs behind blocked ones.
+    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
+    pub(crate) fn rescues(&self) -> bool {
+        let wanted =
+            || std::env::var_os("HEIST_RESCUE").is_some_and(|value| !value.is_empty() && value != "0");
+        self.rescue_blocked.unwrap_or_else(wanted)
+    }
+
     /// Whether thread and permit are one, because the pool can never have a spare thread.
     pub(crate) fn is_bound(&self) -> bool {
         self.foreign_threads
             || (self.max_threads != 0 && self.max_threads <= self.parallelism)
             || (self.use_current_thread && self.parallelism == 1)
+    }
+
+    /// Whether a thread of the program's own would lack nothing that the pool's threads have.
+    pub(crate) fn may_take_guests(&self) -> bool {
+        self.guests == Some(true)
+            && !self.is_bound()
+            && self.thread_name.is_none()
+            && self.start_handler.is_none()
+            && self.exit_handler.is_none()
+            && self.stack_size.is_none()
     }
 }
 
@@ -77,6 +98,8 @@ pub struct Pool {
 impl Pool {
     /// A pool without threads.
     pub fn new(config: Config) -> Arc<Self> {
+        // Before the pool's first thread: in a process with several threads the kernel takes some 10 ms to agree to `membarrier`.
+        let _ = heist_sync::barrier::is_asymmetric();
         let n = config.parallelism;
         let system = heist_os::system(config.os_hints);
         let pool = Arc::new_cyclic(|this| Self {
@@ -152,24 +175,29 @@ impl Pool {
         &self.watched
     }
 
-    /// Runs `f` on a thread of this pool and waits for it.
+    /// Runs `f` in this pool: here if the calling thread is one of the pool's, or can be its guest; else on a thread of the pool, and
+    /// waits for it.
+    #[inline]
     pub fn install<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
+        erased(f, |callee| self.call(callee))
+    }
+
+    fn call(self: &Arc<Self>, callee: &mut Callee<'_>) {
         match Worker::current() {
-            Some(worker) if Arc::ptr_eq(worker.pool(), self) => f(),
-            Some(worker) => {
-                let job = StackJob::new(f, Arc::clone(worker.shared().parker()));
+            Some(worker) if Arc::ptr_eq(worker.pool(), self) => callee(),
+            #[cfg(not(heist_loom))]
+            None if crate::threads::guest::visit(self, callee) => {}
+            here => {
+                let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
+                let job = StackJob::new(callee, Arc::clone(&parker));
                 // SAFETY: we wait for its signal before it moves.
-                self.inject(unsafe { job.as_job_ref() });
-                worker.wait(job.signal(), &());
-                job.into_result()
-            }
-            None => {
-                let parker = outside_parker();
-                let job = StackJob::new(f, Arc::clone(&parker));
-                // SAFETY: as above.
-                self.inject(unsafe { job.as_job_ref() });
-                wait_outside(job.signal(), &parker);
-                job.into_result()
+                self.queues.jobs.push(unsafe { job.as_job_ref() });
+                self.permits.announce(self, WokenFor::Call);
+                match here {
+                    Some(worker) => worker.wait(job.signal(), &()),
+                    None => wait_outside(job.signal(), &parker),
+                }
+                job.finish();
             }
         }
     }
@@ -177,21 +205,16 @@ impl Pool {
     /// Queues a job for whoever is free.
     pub fn inject(&self, job: JobRef) {
         self.queues.jobs.push(job);
-        self.announce(WokenFor::Job);
+        self.permits.announce(self, WokenFor::Job);
     }
 
     /// Queues a job that only the holder of `index` may run.
     pub fn inject_for(&self, index: usize, job: JobRef) {
-        self.queues.broadcasts(index as u16).push(job);
-        self.permits.wake_for(self, index as u16);
-    }
-
-    /// Somebody has made work that others can see.
-    pub(crate) fn announce(&self, what: WokenFor) {
-        // ORDERING(PERMIT-E3): the work before the look at the counters; partner: `ask_and_look`, which looks at the work after
-        // the counters say that a thread sleeps.
-        fence(Ordering::SeqCst);
-        self.permits.announce_fenced(self, what);
+        self.threads.refuse_guests();
+        let index = index as u16;
+        // The push ends with a fence: PERMIT-E3, the job before the look at the ledger; partner: `ask_and_look`.
+        self.queues.broadcasts(index).push(job);
+        self.permits.wake_one(self, Some(index), WokenFor::Job);
     }
 
     /// No more work will come from outside. What was accepted still runs; then the threads leave. Never blocks.
@@ -204,15 +227,13 @@ impl Pool {
     #[inline]
     pub fn schedule(&self, task: TaskRef, place: Place) {
         self.watched.note_task();
-        match Worker::current() {
-            Some(worker) if std::ptr::eq(Arc::as_ptr(worker.pool()), self) && worker.keeps_tasks() => {
-                worker.schedule(task, place);
-            }
-            _ => self.schedule_outside(task),
+        match Worker::current_in(self) {
+            Some(worker) => worker.schedule(task, place),
+            None => self.schedule_outside(task),
         }
     }
 
-    fn schedule_outside(&self, task: TaskRef) {
+    pub(crate) fn schedule_outside(&self, task: TaskRef) {
         self.queues.tasks.push(task);
         // The push ends with a fence: PERMIT-E3, and the partner of the one in `leave_if_done`.
         if self.threads.is_over() {
@@ -230,9 +251,7 @@ impl Pool {
             // A thread that is woken finds nothing to run, and sleeps in the driver. If all are busy, they look between two
             // tasks, and the monitor sees to it that they do. So does one that registers in the middle of a poll, as most do: it
             // comes back to the driver itself.
-            let is_polling = Worker::current()
-                .is_some_and(|worker| std::ptr::eq(Arc::as_ptr(worker.pool()), self) && worker.is_polling());
-            if !is_polling {
+            if !Worker::current_in(self).is_some_and(Worker::is_polling) {
                 self.permits.announce_fenced(self, WokenFor::Task);
             }
             self.watched.watch();
@@ -263,7 +282,9 @@ impl Pool {
         if !self.has_warned_no_spare.swap(true, Ordering::Relaxed) {
             heist_sync::warn(format_args!(
                 "a wait runs other jobs, because this pool cannot start spare threads (spawn_handler, build_scoped, \
-                 max_threads reached, or the system refuses); a lock held across a wait may deadlock"
+                 use_current_thread with one thread, max_threads reached, or the system refuses); a lock held across a wait may \
+                 deadlock. Hold none across join, scope, install and block_on, or let the pool have spare threads: raise \
+                 max_threads or the system's limit (ulimit -u, pids.max), or let heist start the threads"
             ));
         }
     }

@@ -73,13 +73,3 @@ impl Awaited for Signal {
         }
     }
 }
-
-impl Awaited for crate::queues::forks::Slot {
-    fn is_over(&self) -> bool {
-        self.state().is_done()
-    }
-
-    fn announce_wait(&self) -> bool {
-        crate::queues::forks::Slot::announce_wait(self)
-    }
-}

@@ -39,7 +39,7 @@ fn set_against_wait(setter_first: bool, in_pool: bool) {
             // SAFETY: nobody else has it to change.
             let signal = unsafe { &*place.signal.get() };
             if in_pool {
-                // As `Local::wait` and `sleep_until`: the wait can be over between the announcement and the sleep.
+                // As `Worker::wait` and `sleep_until`: the wait can be over between the announcement and the sleep.
                 if !signal.is_over() && signal.announce_wait() {
                     while !signal.is_over() {
                         parker.park();

@@ -32,9 +32,9 @@ mod imp {
 
     #[cfg(all(target_os = "linux", not(miri)))]
     fn register() -> bool {
-        use rustix::thread::{MembarrierCommand, membarrier};
-        membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok()
-            && membarrier(MembarrierCommand::PrivateExpedited).is_ok()
+        use super::system::membarrier;
+        membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED).is_ok()
+            && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED).is_ok()
     }
 
     #[cfg(any(not(target_os = "linux"), miri))]
@@ -57,26 +57,59 @@ mod imp {
     pub fn heavy() {
         fence(Ordering::SeqCst);
         #[cfg(all(target_os = "linux", not(miri)))]
-        if is_asymmetric() {
-            use rustix::thread::{MembarrierCommand, membarrier};
-            if let Err(error) = membarrier(MembarrierCommand::PrivateExpedited) {
-                super::refused::heavy(error);
-            }
+        if is_asymmetric()
+            && let Err(error) = super::system::membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+        {
+            super::refused::heavy(&error);
         }
         fence(Ordering::SeqCst);
+    }
+}
+
+/// The calls that libc has no safe names for.
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+mod system {
+    use std::io;
+
+    pub fn membarrier(command: libc::c_int) -> io::Result<()> {
+        // SAFETY: three numbers; it touches no memory of ours.
+        match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
+            0.. => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// The CPUs of the calling thread.
+    pub fn affinity() -> io::Result<libc::cpu_set_t> {
+        let mut set = std::mem::MaybeUninit::<libc::cpu_set_t>::zeroed();
+        // SAFETY: it writes at most as much as a set has room for.
+        match unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) } {
+            // SAFETY: all zeroes are a set, and so is what was written over them.
+            0 => Ok(unsafe { set.assume_init() }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    pub fn set_affinity(set: &libc::cpu_set_t) -> io::Result<()> {
+        // SAFETY: it reads one set.
+        match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 }
 
 /// `membarrier` worked at the start, and a filter that was installed since forbids it.
 #[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
 mod refused {
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use super::system::{affinity, set_affinity};
+    use std::io;
     use std::sync::Once;
 
     /// Visits every CPU: a thread of ours that ran there has been switched out by then, which is a full fence for it. Some 10 us
     /// for each CPU. That may be refused too, and other threads may have other CPUs; so it also takes a right from a page,
     /// which makes the kernel interrupt every CPU that runs this process, where it does so by interrupts (x86).
-    pub fn heavy(error: rustix::io::Errno) {
+    pub fn heavy(error: &io::Error) {
         static TOLD: Once = Once::new();
         TOLD.call_once(|| {
             crate::warn(format_args!(
@@ -89,40 +122,46 @@ mod refused {
     }
 
     fn visit_all_cpus() {
-        let Ok(own) = sched_getaffinity(None) else { return };
-        for cpu in (0..CpuSet::MAX_CPU).filter(|&cpu| own.is_set(cpu)) {
-            let mut one = CpuSet::new();
-            one.set(cpu);
-            let _ = sched_setaffinity(None, &one);
+        let Ok(own) = affinity() else { return };
+        for cpu in 0..libc::CPU_SETSIZE as usize {
+            // SAFETY: the set has a bit for this number.
+            if unsafe { libc::CPU_ISSET(cpu, &own) } {
+                // SAFETY: all zeroes are the empty set.
+                let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+                // SAFETY: the set has a bit for this number.
+                unsafe { libc::CPU_SET(cpu, &mut one) };
+                let _ = set_affinity(&one);
+            }
         }
-        let _ = sched_setaffinity(None, &own);
+        let _ = set_affinity(&own);
     }
 
     fn protect_a_page() {
-        use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
         const LEN: usize = 4096;
-        let rights = ProtFlags::READ | ProtFlags::WRITE;
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping, at an address that the kernel chooses.
-        let Ok(page) = (unsafe { mmap_anonymous(std::ptr::null_mut(), LEN, rights, MapFlags::PRIVATE) })
-        else {
+        let page = unsafe { libc::mmap(std::ptr::null_mut(), LEN, rights, kind, -1, 0) };
+        if page == libc::MAP_FAILED {
             return;
-        };
+        }
         // SAFETY: ours, and writable; the page must be there for its rights to be taken from anybody.
         unsafe { page.cast::<u8>().write_volatile(1) };
         // SAFETY: ours.
-        let _ = unsafe { mprotect(page, LEN, MprotectFlags::READ) };
+        unsafe { libc::mprotect(page, LEN, libc::PROT_READ) };
         // SAFETY: ours, and nobody uses it.
-        let _ = unsafe { munmap(page, LEN) };
+        unsafe { libc::munmap(page, LEN) };
     }
 
     #[cfg(test)]
     mod tests {
         #[test]
         fn the_mask_is_as_before() {
-            let own = rustix::thread::sched_getaffinity(None).unwrap();
-            super::heavy(rustix::io::Errno::PERM);
+            let own = super::affinity().unwrap();
+            super::heavy(&std::io::Error::from_raw_os_error(libc::EPERM));
             super::protect_a_page();
-            assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), own);
+            // SAFETY: it compares two sets.
+            assert!(unsafe { libc::CPU_EQUAL(&super::affinity().unwrap(), &own) });
         }
     }
 }

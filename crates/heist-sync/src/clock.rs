@@ -49,3 +49,65 @@ mod steps {
         }
     }
 }
+
+/// A counter that grows by about one to five in a nanosecond, and costs a few nanoseconds to read: to see that something took far longer
+/// than expected, not to say how long.
+///
+/// ```
+/// let begun = heist_sync::clock::ticks();
+/// std::thread::sleep(std::time::Duration::from_millis(1));
+/// assert!(heist_sync::clock::ticks().wrapping_sub(begun) > 100_000);
+/// ```
+#[inline]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has it. Where a sandbox forbids it, that is for the whole process to know.
+    return unsafe { std::arch::x86_64::_rdtsc() };
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        static FIRST: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        FIRST.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64
+    }
+}
+
+/// Milliseconds since some moment, modulo 2^32 (49 days): cheap, and no better than the kernel's tick.
+///
+/// ```
+/// let begun = heist_sync::clock::coarse_ms();
+/// assert!(heist_sync::clock::coarse_ms().wrapping_sub(begun) < 60_000);
+/// ```
+#[inline]
+pub fn coarse_ms() -> u32 {
+    coarse::now_ms()
+}
+
+#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+mod coarse {
+    #[inline]
+    pub(super) fn now_ms() -> u32 {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: it writes one `timespec`. Every kernel has this clock.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
+        // The wrap is meant.
+        (now.tv_sec as u32).wrapping_mul(1000).wrapping_add(now.tv_nsec as u32 / 1_000_000)
+    }
+}
+
+#[cfg(not(any(target_os = "linux", heist_loom, heist_shuttle)))]
+mod coarse {
+    use std::sync::LazyLock;
+    use std::time::Instant;
+
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+    pub(super) fn now_ms() -> u32 {
+        START.elapsed().as_millis() as u32
+    }
+}
+
+#[cfg(any(heist_loom, heist_shuttle, all(miri, target_os = "linux")))]
+mod coarse {
+    pub(super) fn now_ms() -> u32 {
+        0
+    }
+}

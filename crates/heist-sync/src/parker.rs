@@ -83,7 +83,7 @@ impl Parker {
 
 #[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
 mod imp {
-    use rustix::thread::futex;
+    use std::ptr::{from_ref, null};
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};
 
@@ -95,6 +95,25 @@ mod imp {
     #[derive(Debug, Default)]
     pub struct Parker {
         state: AtomicU32,
+    }
+
+    /// Sleeps while `word` is `expected`, until a wake, for about `timeout` at most, or for no reason.
+    fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
+        let timeout = timeout.map(|t| libc::timespec {
+            tv_sec: libc::time_t::try_from(t.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: t.subsec_nanos() as _,
+        });
+        let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+        let timeout = timeout.as_ref().map_or(null(), from_ref);
+        // SAFETY: the word and the time-out live through the call.
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, expected, timeout) };
+    }
+
+    /// Wakes the thread that sleeps on `word`, if there is one.
+    fn wake_one(word: &AtomicU32) {
+        let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+        // SAFETY: only an address; the kernel does not read what is there.
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) };
     }
 
     impl Parker {
@@ -121,12 +140,8 @@ mod imp {
                         _ => return self.state.swap(EMPTY, Ordering::Acquire) == TOKEN,
                     },
                 };
-                let spec = left.map(|d| futex::Timespec {
-                    tv_sec: d.as_secs().min(i64::MAX as u64) as i64,
-                    tv_nsec: d.subsec_nanos() as _,
-                });
                 // LIVENESS: the kernel sleeps only if the word is still ASLEEP, and whoever changes that word wakes us.
-                let _ = futex::wait(&self.state, futex::Flags::PRIVATE, ASLEEP, spec.as_ref());
+                wait(&self.state, ASLEEP, left);
                 if self.state.load(Ordering::Relaxed) == TOKEN {
                     self.state.swap(EMPTY, Ordering::Acquire);
                     return true;
@@ -140,7 +155,7 @@ mod imp {
             // same step and no token is set behind a thread that was about to sleep.
             match self.state.swap(TOKEN, Ordering::Release) {
                 ASLEEP => {
-                    let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
+                    wake_one(&self.state);
                     false
                 }
                 state => state == ELSEWHERE,

@@ -6,8 +6,8 @@ use std::time::Instant;
 /// Nanoseconds since this process first asked: monotonic, and the same for all threads.
 ///
 /// ```
-/// let a = heist_trace::now_ns();
-/// assert!(heist_trace::now_ns() >= a);
+/// let a = heist::trace::now_ns();
+/// assert!(heist::trace::now_ns() >= a);
 /// ```
 pub fn now_ns() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();

@@ -14,7 +14,7 @@ macro_rules! kinds {
         /// Codes are part of the binary format: a new kind takes a new code, and a code is never used again.
         ///
         /// ```
-        /// use heist_trace::Kind;
+        /// use heist::trace::Kind;
         /// assert_eq!(Kind::Steal.name(), "steal");
         /// assert_eq!(Kind::from_code(Kind::Steal.code()), Some(Kind::Steal));
         /// ```
@@ -29,14 +29,14 @@ macro_rules! kinds {
             /// All kinds, in the order of their codes.
             ///
             /// ```
-            /// assert!(heist_trace::Kind::ALL.is_sorted_by_key(|kind| kind.code()));
+            /// assert!(heist::trace::Kind::ALL.is_sorted_by_key(|kind| kind.code()));
             /// ```
             pub const ALL: &'static [Kind] = &[$(Kind::$name),*];
 
             /// The kind with this code, if there is one.
             ///
             /// ```
-            /// assert_eq!(heist_trace::Kind::from_code(0), None);
+            /// assert_eq!(heist::trace::Kind::from_code(0), None);
             /// ```
             #[must_use]
             pub const fn from_code(code: u8) -> Option<Kind> {
@@ -49,7 +49,7 @@ macro_rules! kinds {
             /// The name in trace files.
             ///
             /// ```
-            /// assert_eq!(heist_trace::Kind::JobStart.name(), "job start");
+            /// assert_eq!(heist::trace::Kind::JobStart.name(), "job start");
             /// ```
             #[must_use]
             pub const fn name(self) -> &'static str {
@@ -95,7 +95,7 @@ impl Kind {
     /// The kind's code in packed events and binary files.
     ///
     /// ```
-    /// assert_eq!(heist_trace::Kind::JobStart.code(), 1);
+    /// assert_eq!(heist::trace::Kind::JobStart.code(), 1);
     /// ```
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -106,7 +106,7 @@ impl Kind {
 /// One thing that happened on one thread.
 ///
 /// ```
-/// use heist_trace::{Event, Kind};
+/// use heist::trace::{Event, Kind};
 /// let e = Event { at_ns: 1_500, kind: Kind::Steal, thread: 2, worker: Some(1), arg: 0 };
 /// assert_eq!(Event::unpack(e.pack()), Some(e));
 /// ```
@@ -128,7 +128,7 @@ impl Event {
     /// The latest time that a packed event can hold: more than nine years after the start.
     ///
     /// ```
-    /// let years = heist_trace::Event::MAX_NS / 1_000_000_000 / 86_400 / 365;
+    /// let years = heist::trace::Event::MAX_NS / 1_000_000_000 / 86_400 / 365;
     /// assert_eq!(years, 9);
     /// ```
     pub const MAX_NS: u64 = (1 << (64 - KIND_BITS)) - 1;
@@ -136,9 +136,9 @@ impl Event {
     /// An event that happens now.
     ///
     /// ```
-    /// use heist_trace::{Event, Kind};
+    /// use heist::trace::{Event, Kind};
     /// let parked = Event::now(Kind::Park, 0, Some(0), 0);
-    /// assert!(parked.at_ns <= heist_trace::now_ns());
+    /// assert!(parked.at_ns <= heist::trace::now_ns());
     /// ```
     #[must_use]
     pub fn now(kind: Kind, thread: u16, worker: Option<u16>, arg: u32) -> Self {
@@ -148,7 +148,7 @@ impl Event {
     /// Packs the event into two words, the time in the high bits of the first.
     ///
     /// ```
-    /// use heist_trace::{Event, Kind};
+    /// use heist::trace::{Event, Kind};
     /// let e = Event { at_ns: 1, kind: Kind::Wake, thread: 2, worker: None, arg: 3 };
     /// assert_eq!(e.pack(), [1 << 6 | 5, 3 << 32 | 2 << 16 | 0xffff]);
     /// ```
@@ -169,7 +169,7 @@ impl Event {
     /// The event in two packed words, or `None` if they name no known kind.
     ///
     /// ```
-    /// assert_eq!(heist_trace::Event::unpack([0, 0]), None);
+    /// assert_eq!(heist::trace::Event::unpack([0, 0]), None);
     /// ```
     #[must_use]
     #[inline]

@@ -3,7 +3,7 @@
 //!
 //! Data flows one way: each thread [records](Ring::record) [`Event`]s into its own [`Ring`]; a [`Trace`] collects what
 //! the rings hold; from it come Chrome/Perfetto JSON ([`Trace::write_chrome`]), a binary file ([`Trace::write_binary`],
-//! [`Trace::read_binary`]) and a [`Timeline`].
+//! [`Trace::read_binary`]) and a [`Timeline`]. These three need the feature `output`, which is on by default.
 //!
 //! Rings overwrite their oldest events and never slow their producer down. The rule that makes this acceptable: **lost
 //! events are counted, never silent.** Every read of a ring says how many it missed ([`Lost`]), a trace carries the sum
@@ -11,7 +11,7 @@
 //!
 //! ```
 //! # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-//! use heist_trace::{Event, Kind, Ring, Style, Timeline, Trace};
+//! use heist::trace::{Event, Kind, Ring, Style, Timeline, Trace};
 //!
 //! let ring = Ring::new(1024);
 //! ring.record(Event::now(Kind::JobStart, 0, Some(0), 0));
@@ -24,21 +24,28 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "output"), allow(rustdoc::broken_intra_doc_links))]
 
 #[cfg(test)]
 mod arbitrary;
+#[cfg(feature = "output")]
 mod binary;
+#[cfg(feature = "output")]
 mod chrome;
 mod clock;
 mod event;
 mod ring;
+#[cfg(feature = "output")]
 mod timeline;
 mod trace;
+#[cfg(feature = "output")]
 mod walk;
 
+#[cfg(feature = "output")]
 pub use binary::ReadError;
 pub use clock::now_ns;
 pub use event::{Event, Kind};
 pub use ring::{Lost, Position, Ring};
+#[cfg(feature = "output")]
 pub use timeline::{Activity, Glyphs, Interval, Row, Style, Timeline};
 pub use trace::{Builder, Trace};

@@ -1,13 +1,16 @@
 //! The events of several threads, in one order.
 
-use crate::{Event, Kind, Lost, ReadError, Ring, binary, chrome};
+use crate::{Event, Kind, Lost, Ring};
+#[cfg(feature = "output")]
+use crate::{ReadError, binary, chrome};
 use std::collections::BTreeMap;
+#[cfg(feature = "output")]
 use std::io;
 
 /// What was recorded by several threads, sorted by time.
 ///
 /// ```
-/// use heist_trace::{Event, Kind, Trace};
+/// use heist::trace::{Event, Kind, Trace};
 /// let at = |at_ns, thread| Event { at_ns, kind: Kind::Park, thread, worker: None, arg: 0 };
 /// let trace = Trace::builder().thread(1, "worker 1").events([at(20, 1), at(10, 2)]).finish();
 /// assert_eq!(trace.events()[0].thread, 2);
@@ -28,7 +31,7 @@ impl Trace {
     /// An empty trace, to be filled from rings or other sources.
     ///
     /// ```
-    /// assert!(heist_trace::Trace::builder().finish().events().is_empty());
+    /// assert!(heist::trace::Trace::builder().finish().events().is_empty());
     /// ```
     pub fn builder() -> Builder {
         Builder::default()
@@ -37,7 +40,7 @@ impl Trace {
     /// The events, by time.
     ///
     /// ```
-    /// assert!(heist_trace::Trace::default().events().is_empty());
+    /// assert!(heist::trace::Trace::default().events().is_empty());
     /// ```
     #[must_use]
     pub fn events(&self) -> &[Event] {
@@ -47,7 +50,7 @@ impl Trace {
     /// How many events are missing because rings were overwritten before they were read.
     ///
     /// ```
-    /// assert_eq!(heist_trace::Trace::default().lost(), 0);
+    /// assert_eq!(heist::trace::Trace::default().lost(), 0);
     /// ```
     #[must_use]
     pub fn lost(&self) -> u64 {
@@ -57,7 +60,7 @@ impl Trace {
     /// The threads that were given names, by number.
     ///
     /// ```
-    /// let trace = heist_trace::Trace::builder().thread(3, "spare").finish();
+    /// let trace = heist::trace::Trace::builder().thread(3, "spare").finish();
     /// assert!(trace.threads().eq([(3, "spare")]));
     /// ```
     pub fn threads(&self) -> impl Iterator<Item = (u16, &str)> {
@@ -67,7 +70,7 @@ impl Trace {
     /// The name of a thread, if it was given one.
     ///
     /// ```
-    /// assert_eq!(heist_trace::Trace::default().thread_name(0), None);
+    /// assert_eq!(heist::trace::Trace::default().thread_name(0), None);
     /// ```
     #[must_use]
     pub fn thread_name(&self, number: u16) -> Option<&str> {
@@ -85,10 +88,11 @@ impl Trace {
     ///
     /// ```
     /// let mut json = Vec::new();
-    /// heist_trace::Trace::default().write_chrome(&mut json)?;
+    /// heist::trace::Trace::default().write_chrome(&mut json)?;
     /// assert!(json.starts_with(b"{"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[cfg(feature = "output")]
     pub fn write_chrome(&self, w: impl io::Write) -> io::Result<()> {
         chrome::write(self, w)
     }
@@ -100,13 +104,14 @@ impl Trace {
     /// Those of the writer.
     ///
     /// ```
-    /// use heist_trace::Trace;
+    /// use heist::trace::Trace;
     /// let trace = Trace::builder().thread(0, "worker 0").finish();
     /// let mut file = Vec::new();
     /// trace.write_binary(&mut file)?;
     /// assert_eq!(Trace::read_binary(&file[..]).unwrap(), trace);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[cfg(feature = "output")]
     pub fn write_binary(&self, w: impl io::Write) -> io::Result<()> {
         binary::write(self, w)
     }
@@ -118,15 +123,17 @@ impl Trace {
     /// [`ReadError`] says what was wrong. No input makes it panic or allocate more than a small multiple of what was read.
     ///
     /// ```
-    /// use heist_trace::{ReadError, Trace};
+    /// use heist::trace::{ReadError, Trace};
     /// let error = Trace::read_binary(&b"{\"traceEvents\":[]}"[..]).unwrap_err();
     /// assert!(matches!(error, ReadError::NotATrace { .. }));
     /// ```
+    #[cfg(feature = "output")]
     pub fn read_binary(r: impl io::Read) -> Result<Trace, ReadError> {
         binary::read(r)
     }
 
     /// The time of the first event and of the last, or of the end of recording; zeros for an empty trace.
+    #[cfg(feature = "output")]
     pub(crate) fn range_ns(&self) -> (u64, u64) {
         match (self.events.first(), self.events.last()) {
             (Some(first), Some(last)) => (first.at_ns, last.at_ns.max(self.until_ns)),
@@ -139,7 +146,7 @@ impl Trace {
 ///
 /// ```
 /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-/// use heist_trace::{Ring, Trace};
+/// use heist::trace::{Ring, Trace};
 /// let rings = [Ring::new(64), Ring::new(64)];
 /// let mut builder = Trace::builder();
 /// for (number, ring) in rings.iter().enumerate() {
@@ -158,7 +165,7 @@ impl Builder {
     /// Names a thread; a later name replaces an earlier one.
     ///
     /// ```
-    /// let trace = heist_trace::Trace::builder().thread(0, "old").thread(0, "new").finish();
+    /// let trace = heist::trace::Trace::builder().thread(0, "old").thread(0, "new").finish();
     /// assert_eq!(trace.thread_name(0), Some("new"));
     /// ```
     pub fn thread(mut self, number: u16, name: impl Into<String>) -> Self {
@@ -170,8 +177,8 @@ impl Builder {
     ///
     /// ```
     /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-    /// let ring = heist_trace::Ring::new(64);
-    /// let trace = heist_trace::Trace::builder().ring(0, "worker 0", &ring).finish();
+    /// let ring = heist::trace::Ring::new(64);
+    /// let trace = heist::trace::Trace::builder().ring(0, "worker 0", &ring).finish();
     /// assert_eq!(trace.thread_name(0), Some("worker 0"));
     /// # }
     /// ```
@@ -187,7 +194,7 @@ impl Builder {
     /// If any were lost, a [`Kind::Gap`] is put before the batch.
     ///
     /// ```
-    /// use heist_trace::{Event, Kind, Lost, Trace};
+    /// use heist::trace::{Event, Kind, Lost, Trace};
     /// let parked = Event { at_ns: 7, kind: Kind::Park, thread: 0, worker: Some(0), arg: 0 };
     /// let trace = Trace::builder().batch(0, [parked], Lost(12)).finish();
     /// assert_eq!(trace.events()[0], Event { kind: Kind::Gap, arg: 12, ..parked });
@@ -210,7 +217,7 @@ impl Builder {
     /// Adds events from anywhere. Those of one thread with the same time keep their order.
     ///
     /// ```
-    /// use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Event, Kind, Trace};
     /// let trace = Trace::builder().events([Event::now(Kind::Park, 0, None, 0)]).finish();
     /// assert_eq!(trace.events().len(), 1);
     /// ```
@@ -224,7 +231,7 @@ impl Builder {
     /// Adds all of another trace: events, names and losses.
     ///
     /// ```
-    /// use heist_trace::{Lost, Trace};
+    /// use heist::trace::{Lost, Trace};
     /// let one = Trace::builder().thread(0, "a").batch(0, [], Lost(1)).finish();
     /// let two = Trace::builder().thread(1, "b").batch(1, [], Lost(2)).finish();
     /// let both = Trace::builder().trace(one).trace(two).finish();
@@ -241,7 +248,7 @@ impl Builder {
     /// Recording stopped then: what had not ended goes on to there. Without it, a trace ends with its last event.
     ///
     /// ```
-    /// use heist_trace::{Event, Kind, Timeline, Trace};
+    /// use heist::trace::{Event, Kind, Timeline, Trace};
     /// let start = Event { at_ns: 10, kind: Kind::JobStart, thread: 0, worker: Some(0), arg: 0 };
     /// let trace = Trace::builder().events([start]).until(50).finish();
     /// assert_eq!(Timeline::new(&trace).duration_ns(), 40);
@@ -251,6 +258,7 @@ impl Builder {
         self
     }
 
+    #[cfg(feature = "output")]
     pub(crate) fn lost(mut self, lost: u64) -> Self {
         self.trace.lost = lost;
         self
@@ -259,7 +267,7 @@ impl Builder {
     /// Sorts the events by time.
     ///
     /// ```
-    /// assert_eq!(heist_trace::Trace::builder().finish(), heist_trace::Trace::default());
+    /// assert_eq!(heist::trace::Trace::builder().finish(), heist::trace::Trace::default());
     /// ```
     #[must_use]
     pub fn finish(mut self) -> Trace {

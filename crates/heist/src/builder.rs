@@ -1,11 +1,11 @@
 //! How a pool is made, and what can be wrong with the wish.
 
 use crate::thread_pool::ThreadPool;
-use heist_pool::build::{BuildError, Starter};
-use heist_pool::global;
-use heist_pool::job::Payload;
-use heist_pool::pool::{Config, MOST_INDICES, MOST_THREADS, Pool};
-use heist_pool::threads::ThreadStart;
+use heist_pool::raw::build::BuildError;
+use heist_pool::raw::global;
+use heist_pool::raw::job::Payload;
+use heist_pool::raw::pool::{Config, MOST_INDICES, MOST_THREADS, Pool};
+use heist_pool::raw::threads::ThreadStart;
 use heist_sync::{Arc, Mutex, lock};
 use std::error::Error;
 use std::fmt;
@@ -19,8 +19,6 @@ use std::io;
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
-    num_threads: usize,
-    use_current_thread: bool,
     config: Config,
     spawn: S,
 }
@@ -138,7 +136,10 @@ enum Kind {
     AlreadyInitialized,
     CurrentThreadInPool,
     BadValue(String),
+    /// Not one thread could be started.
     Io(io::Error),
+    /// The program's own way of starting threads has failed.
+    SpawnHandler(io::Error),
 }
 
 impl From<io::Error> for ThreadPoolBuildError {
@@ -150,12 +151,25 @@ impl From<io::Error> for ThreadPoolBuildError {
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::AlreadyInitialized => f.write_str("The global thread pool has already been initialized."),
-            Kind::CurrentThreadInPool => {
-                f.write_str("The current thread is already part of another thread pool.")
-            }
+            Kind::AlreadyInitialized => f.write_str(
+                "The global thread pool has already been initialized. Call build_global once, before anything uses that pool; or make \
+                 a pool of its own with build",
+            ),
+            Kind::CurrentThreadInPool => f.write_str(
+                "The current thread is already part of another thread pool. Call build on a thread that is in none, or leave out \
+                 use_current_thread",
+            ),
             Kind::BadValue(message) => f.write_str(message),
-            Kind::Io(error) => write!(f, "not one thread of the pool could be started: {error}"),
+            Kind::Io(error) => write!(
+                f,
+                "not one thread of the pool could be started: {error}. Raise the limit on threads or on memory (ulimit -u, \
+                 ulimit -v, pids.max), or ask for a smaller stack_size"
+            ),
+            Kind::SpawnHandler(error) => write!(
+                f,
+                "the pool's spawn_handler could not start a thread: {error}. Such a pool needs all of its threads: ask for fewer, \
+                 or leave out the handler (or build_scoped), and the pool goes on with those that start"
+            ),
         }
     }
 }
@@ -163,8 +177,8 @@ impl fmt::Display for ThreadPoolBuildError {
 impl Error for ThreadPoolBuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.kind {
-            Kind::Io(error) => Some(error),
-            _ => None,
+            Kind::Io(error) | Kind::SpawnHandler(error) => Some(error),
+            Kind::AlreadyInitialized | Kind::CurrentThreadInPool | Kind::BadValue(_) => None,
         }
     }
 }
@@ -251,19 +265,13 @@ impl ThreadPoolBuilder {
     where
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
-        let Self { num_threads, use_current_thread, config, spawn: _ } = self;
-        ThreadPoolBuilder { num_threads, use_current_thread, config, spawn: CustomSpawn(spawn) }
+        ThreadPoolBuilder { config: self.config, spawn: CustomSpawn(spawn) }
     }
 }
 
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
-        Self {
-            num_threads: 0,
-            use_current_thread: false,
-            config: Config::default(),
-            spawn: DefaultSpawn::default(),
-        }
+        Self { config: Config::default(), spawn: DefaultSpawn::default() }
     }
 }
 
@@ -281,7 +289,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// [`spawn_handler`](ThreadPoolBuilder::spawn_handler). If only some threads could be started, the pool has that many,
     /// and a warning says so.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        self.build_pool().map(ThreadPool::new)
+        self.build_pool(false).map(ThreadPool::new)
     }
 
     /// Makes the global pool, before its first use.
@@ -294,33 +302,26 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Errors
     /// As [`build`](Self::build), and if there is a global pool already.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        match global::set(|| self.build_pool()) {
+        match global::set(|| self.build_pool(true)) {
             Ok(true) => Ok(()),
             Ok(false) => Err(ThreadPoolBuildError { kind: Kind::AlreadyInitialized }),
             Err(error) => Err(error),
         }
     }
 
-    fn build_pool(mut self) -> Result<Arc<Pool>, ThreadPoolBuildError> {
-        let built = self.config.build(self.num_threads, self.use_current_thread, &mut Start(&mut self.spawn));
+    fn build_pool(mut self, guests: bool) -> Result<Arc<Pool>, ThreadPoolBuildError> {
+        self.config.guests.get_or_insert(guests);
+        self.config.foreign_threads = !S::IS_OWN;
+        let built = self.config.build(|start, name| self.spawn.spawn(ThreadBuilder { name, start }));
         built.map_err(|error| ThreadPoolBuildError {
             kind: match error {
                 BuildError::CurrentThreadInPool => Kind::CurrentThreadInPool,
                 BuildError::BadValue(message) => Kind::BadValue(message),
-                BuildError::Io(error) => Kind::Io(error),
+                BuildError::Io(error) if S::IS_OWN => Kind::Io(error),
+                BuildError::Io(error) => Kind::SpawnHandler(error),
             },
         })
     }
-}
-
-/// What the pool's build calls, over what the user gave.
-struct Start<'a, S>(&'a mut S);
-
-impl<S: ThreadSpawn> Starter for Start<'_, S> {
-    fn start(&mut self, start: ThreadStart, name: Option<String>) -> io::Result<()> {
-        self.0.spawn(ThreadBuilder { name, start })
-    }
-    const IS_OWN: bool = S::IS_OWN;
 }
 
 impl<S> ThreadPoolBuilder<S> {
@@ -335,7 +336,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = num_threads;
+        self.config.parallelism = num_threads;
         self
     }
 
@@ -364,11 +365,15 @@ impl<S> ThreadPoolBuilder<S> {
     /// }).join().unwrap();
     /// ```
     pub fn use_current_thread(mut self) -> Self {
-        self.use_current_thread = true;
+        self.config.use_current_thread = true;
         self
     }
 
     /// Names threads by the index that they start with. Without it they are called `heist-` and the index.
+    ///
+    /// Names are not unique: there may be more threads than indices, and an index goes from thread to thread. A spare thread that starts
+    /// without a permit has no index. It is called by its number among the pool's threads, modulo
+    /// [`num_threads`](Self::num_threads), so that the number is below that for every thread.
     ///
     /// The closure is called for each thread before it starts, also for those that start later, in the middle of a wait. A thread
     /// that starts while the closure is busy with another one's name gets the default name.
@@ -426,7 +431,11 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each thread when it starts, with the index that it starts with.
+    /// Called on each thread when it starts, with the index that it starts with: see [`thread_name`](Self::thread_name), also for
+    /// those that start without one. Of threads that run at the same time, several may have been given the same number here; what must
+    /// be one thread's alone belongs into a thread-local, not into an array by that number.
+    ///
+    /// Spare threads call it, too, whenever they start. Guests do not.
     ///
     /// ```
     /// thread_local!(static FROM: std::cell::Cell<usize> = const { std::cell::Cell::new(0) });
@@ -442,7 +451,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Called on each thread before it ends, with the index that it started with.
+    /// Called on each thread before it ends, with the number that the [`start_handler`](Self::start_handler) was given.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -472,8 +481,14 @@ impl<S> ThreadPoolBuilder<S> {
     /// locks, come to an end even if there are more of them than threads. `HEIST_RESCUE=1` in the environment does the same for
     /// every pool of the program that does not say.
     ///
-    /// The threads are spare ones, so there are never more than [`max_threads`](Self::max_threads), and none in a pool with a
-    /// [`spawn_handler`](ThreadPoolBuilder::spawn_handler).
+    /// The threads are spare ones, so there are never more than [`max_threads`](Self::max_threads). Who is blocked is known by the CPU
+    /// clocks of threads: where [`os_hints`](Self::os_hints) are off, or the system has no such clocks, nobody is rescued.
+    ///
+    /// # Errors
+    /// [`build`](Self::build) fails if the program asks for rescue and rules it out: by `os_hints(false)`, a
+    /// [`spawn_handler`](ThreadPoolBuilder::spawn_handler), [`build_scoped`](ThreadPoolBuilder::build_scoped), `max_threads` not above
+    /// `num_threads`, or a pool of the calling thread alone. If that comes from the environment (`HEIST_RESCUE`, `HEIST_OS_HINTS`,
+    /// `HEIST_NUM_THREADS`), a warning says so, and the pool goes on without.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).rescue_blocked(true).build()?;
@@ -490,7 +505,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///
     /// `false` turns all of that off: threads are left on the cores that the system chooses for them, and nobody reads their clocks.
     /// The pool is as correct as with it. What it loses is a few microseconds when a thread is woken, and the knowledge which of its
-    /// threads are blocked: jobs behind a task that blocks then wait for 20 ms, and [`rescue_blocked`](Self::rescue_blocked) has no effect.
+    /// threads are blocked: jobs behind a task that blocks then wait for 20 ms, and [`rescue_blocked`](Self::rescue_blocked) cannot be had.
+    /// Spare threads then have the CPUs of the thread that started them, not those that the pool was built with.
     /// For sandboxes that forbid such calls, for programs that place their threads themselves, and to find out what the hints are worth.
     ///
     /// ```
@@ -500,6 +516,28 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     pub fn os_hints(mut self, os_hints: bool) -> Self {
         self.config.os_hints = Some(os_hints);
+        self
+    }
+
+    /// Whether a thread of the program's own may run its call in this pool itself, as a *guest*, instead of waiting for a worker. `true`
+    /// for the global pool, `false` for others, unless this says otherwise. `HEIST_GUESTS=0` in the environment turns it off everywhere.
+    ///
+    /// A small `join` or loop then costs nanoseconds from outside, where the way to a worker and back takes some 20 us; a large one begins
+    /// at once while others are woken to share it. The guest uses a permit that no worker holds, and is counted by
+    /// [`num_threads`](Self::num_threads) like a worker. Calls queue for a worker as before if no permit is free, if the caller has little
+    /// stack left, and in pools whose threads have something that a guest would lack: names, a start or exit handler, a stack size or
+    /// [`spawn_handler`](Self::spawn_handler) of their own, or what a `broadcast` may have set up on them.
+    ///
+    /// What a program can notice: closures run on the calling thread, under its name and with its thread-locals.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).guests(true).build()?;
+    /// // On this thread, as soon as a worker has gone to sleep for want of work; until then on a worker.
+    /// assert_eq!(pool.install(|| 7), 7);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn guests(mut self, guests: bool) -> Self {
+        self.config.guests = Some(guests);
         self
     }
 
@@ -534,9 +572,9 @@ impl Names {
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
-            .field("num_threads", &self.num_threads)
+            .field("num_threads", &self.config.parallelism)
             .field("max_threads", &self.config.max_threads)
-            .field("use_current_thread", &self.use_current_thread)
+            .field("use_current_thread", &self.config.use_current_thread)
             .field("stack_size", &self.config.stack_size)
             .finish_non_exhaustive()
     }

@@ -6,7 +6,7 @@
 //! - a fork costs a few nanoseconds, and everything that is forked can be stolen;
 //! - **a wait never runs a stranger**: a [`join`] or [`scope`] that waits runs only what it waits for, or lends its permit to run to
 //!   another thread and sleeps. Locks, `OnceLock`s and `RefCell`s may be held across a join;
-//! - **async tasks run on the same workers** ([`task`], [`time`], [`net`], [`block_on`]): inside a task `join`, `scope` and parallel
+//! - **async tasks run on the same workers** (`task`, `time`, `net`, `block_on`; features `async` and `net`): inside a task `join`, `scope` and parallel
 //!   iterators just work, and a task that blocks or computes for long is overtaken by the others;
 //! - blocking calls can say so ([`blocking`]), and another thread works meanwhile;
 //! - an idle pool uses no CPU at all.
@@ -47,12 +47,32 @@
 //! [`current_thread_index`] is below [`current_num_threads`] and belongs to one running thread at a time. A job that has asked for it keeps
 //! it, across all its waits. A job that has not asked never waits for one. While a job waits, another thread may run other jobs with its
 //! index, exactly as in rayon, where they run on the same thread; [`WorkerLocal`] is by thread and not exposed to that.
+//!
+//! # Features
+//!
+//! | feature | on by default | what it adds |
+//! |---|---|---|
+//! | `async` | yes | tasks and timers: `block_on`, `task`, `time`, `TaskGroup`, `SpawnTask`, and `spawn_task`, `block_on`, `compute` of [`ThreadPool`] |
+//! | `net` | yes | sockets for tasks: `net`; implies `async` |
+//! | `trace-output` | yes | what is made of a recorded [`trace`]: files for trace viewers, timelines for the terminal |
+//! | `hyper` | no | hyper on heist's tasks, timers and sockets: `hyper_rt`; implies `net` |
+//! | `signal` | no | Ctrl-C and Unix's signals: `signal`; implies `net` |
+//! | `tracing` | no | tasks run inside of the tracing span in which they were spawned; implies `async` |
+//!
+//! A program that only forks and loops sets `default-features = false`: it has all of rayon's root and modules, [`fork`](fork()),
+//! [`blocking`], [`WorkerLocal`], [`trace`] and [`ThreadPool`], and builds four crates of others instead of six.
 
 mod builder;
+#[cfg(feature = "async")]
+mod pool_tasks;
+#[cfg(not(heist_shuttle))]
+mod report;
+#[cfg(feature = "async")]
 mod scope_tasks;
 mod thread_pool;
 
 pub use builder::{ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder};
+#[cfg(feature = "async")]
 pub use heist_async::{block_on, task};
 pub use heist_fork::{
     BroadcastContext, FnContext, Fork, Scope, ScopeFifo, Yield, blocking, broadcast, current_num_threads,
@@ -63,20 +83,25 @@ pub use heist_fork::{
 pub use heist_iter::{
     array, collections, iter, option, range, range_inclusive, result, slice, str, string, vec,
 };
+#[cfg(feature = "async")]
 pub use scope_tasks::SpawnTask;
 pub use thread_pool::{ShutdownError, ThreadPool};
 
 // What has to do with the system's clock, sockets and threads is not there in a checker's world.
 #[cfg(all(feature = "hyper", not(heist_shuttle)))]
 pub use heist_async::hyper_rt;
-#[cfg(not(heist_shuttle))]
-pub use heist_async::{TaskGroup, net, time};
+#[cfg(all(feature = "net", not(heist_shuttle)))]
+pub use heist_async::net;
+#[cfg(all(feature = "signal", unix, not(heist_shuttle)))]
+pub use heist_async::signal;
+#[cfg(all(feature = "async", not(heist_shuttle)))]
+pub use heist_async::{TaskGroup, time};
 #[cfg(not(heist_shuttle))]
 pub use heist_fork::WorkerLocal;
 #[cfg(not(heist_shuttle))]
-pub use thread_pool::Report;
+pub use report::{Report, ThreadInfo, ThreadState};
 
-/// The traits of parallel iterators, and of tasks in scopes: `use heist::prelude::*`.
+/// The traits of parallel iterators, and (feature `async`) of tasks in scopes: `use heist::prelude::*`.
 ///
 /// ```
 /// use heist::prelude::*;
@@ -84,11 +109,12 @@ pub use thread_pool::Report;
 /// assert_eq!((1..=4).into_par_iter().sum::<i32>(), 10);
 /// ```
 pub mod prelude {
+    #[cfg(feature = "async")]
     pub use crate::scope_tasks::SpawnTask as _;
     pub use heist_iter::prelude::*;
 }
 
-/// What the pool's threads did: events, timelines, and files for trace viewers.
+/// What the pool's threads did: events, and (feature `trace-output`, on by default) timelines and files for trace viewers.
 pub mod trace {
     pub use heist_trace::*;
 }

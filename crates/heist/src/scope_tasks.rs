@@ -6,6 +6,8 @@ use heist_fork::{Scope, ScopeFifo};
 
 /// Tasks in a [`scope`](crate::scope), as [`Scope::spawn`] spawns jobs. Also in the [`prelude`](crate::prelude).
 ///
+/// Needs the feature `async`, which is on by default.
+///
 /// ```
 /// use heist::SpawnTask;
 ///

@@ -1,21 +1,20 @@
-//! A pool's public handle: everything that jobs and tasks have to do with one pool.
+//! A pool's public handle: everything that jobs have to do with one pool. What tasks have to do with it is in `pool_tasks.rs`.
 
 #[cfg(not(heist_shuttle))]
-use heist_async::task::{Compute, compute};
-use heist_async::task::{InPool, JoinHandle};
+use crate::report::Report;
 use heist_fork::raw::{
     broadcast_in, fork_in, in_place_scope_fifo_in, in_place_scope_in, spawn_broadcast_in, spawn_fifo_in,
     spawn_in,
 };
 use heist_fork::{BroadcastContext, Fork, Scope, ScopeFifo, Yield, join, scope, scope_fifo};
-use heist_pool::pool::Pool;
-use heist_pool::worker::Worker;
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::threads::{ClosureKind, named};
+use heist_pool::raw::worker::Worker;
 use heist_sync::Arc;
 use heist_trace::Trace;
 use std::error::Error;
 use std::fmt;
-#[cfg(not(heist_shuttle))]
-use std::task::{Context, Poll};
+use std::panic::Location;
 
 /// A pool of work-stealing threads.
 ///
@@ -28,24 +27,8 @@ use std::task::{Context, Poll};
 /// pool.shutdown().unwrap();
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
-///
-/// Everything that spawns tasks takes a pool as well: [`task::spawn_in`](crate::task::spawn_in),
-/// [`JoinSet::spawn_in`](crate::task::JoinSet::spawn_in), [`Builder::spawn_in`](crate::task::Builder::spawn_in).
-///
-/// ```
-/// use heist::task;
-///
-/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
-/// let one = task::spawn_in(&pool, async { 1 });
-/// let two = task::Builder::new().name("two").spawn_in(&pool, async { 2 });
-/// let mut set = task::JoinSet::new();
-/// set.spawn_in(&pool, async { 3 });
-/// let sum = heist::block_on(async { one.await.unwrap() + two.await.unwrap() + set.join_next().await.unwrap().unwrap() });
-/// assert_eq!(sum, 6);
-/// # Ok::<(), heist::ThreadPoolBuildError>(())
-/// ```
 pub struct ThreadPool {
-    pool: Arc<Pool>,
+    pub(crate) pool: Arc<Pool>,
 }
 
 /// Why [`ThreadPool::shutdown`] did not wait.
@@ -86,7 +69,7 @@ impl ThreadPool {
     }
 
     fn own(&self) -> Option<&'static Worker> {
-        Worker::current().filter(|worker| Arc::ptr_eq(worker.pool(), &self.pool))
+        Worker::current_in(&self.pool)
     }
 
     /// Runs `op` on a thread of this pool and waits for it; forks inside it stay in this pool.
@@ -103,12 +86,17 @@ impl ThreadPool {
     /// # Blocking
     /// Waits. On a thread of another pool, that pool gets the thread's place meanwhile, so two pools that install into each
     /// other do not hang.
+    #[track_caller]
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.pool.install(op)
+        if self.own().is_some() {
+            return op();
+        }
+        let site = Location::caller();
+        self.pool.install(move || named(ClosureKind::Install, site, op))
     }
 
     /// [`fork`](crate::fork()) in this pool.
@@ -179,7 +167,7 @@ impl ThreadPool {
     /// ```
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.own().map(Worker::has_own_work)
+        self.own().map(|worker| worker.shared().has_work())
     }
 
     /// [`join`](crate::join) in this pool.
@@ -189,6 +177,7 @@ impl ThreadPool {
     /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
+    #[track_caller]
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -208,6 +197,7 @@ impl ThreadPool {
     /// assert_eq!(n, 1);
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
+    #[track_caller]
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -225,6 +215,7 @@ impl ThreadPool {
     /// assert_eq!(n, 1);
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
+    #[track_caller]
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -274,46 +265,12 @@ impl ThreadPool {
     /// assert_eq!(receive.recv(), Ok(7));
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
     {
         spawn_in(&self.pool, op);
-    }
-
-    /// Runs a future as a task of this pool, as [`task::spawn`](crate::task::spawn) does in the current one.
-    ///
-    /// ```
-    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
-    /// let task = pool.spawn_task(async { 21 * 2 });
-    /// assert_eq!(pool.block_on(task).unwrap(), 42);
-    /// # Ok::<(), heist::ThreadPoolBuildError>(())
-    /// ```
-    #[track_caller]
-    pub fn spawn_task<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        heist_async::task::spawn_in(&self.pool, future)
-    }
-
-    /// Polls a future on the calling thread until it is ready. Tasks that it spawns, and its timers and sockets, are this
-    /// pool's.
-    ///
-    /// ```
-    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
-    /// assert_eq!(pool.block_on(async { 7 }), 7);
-    /// # Ok::<(), heist::ThreadPoolBuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If the future does.
-    ///
-    /// # Blocking
-    /// Until the future is ready. A thread of a pool lends its place to another meanwhile.
-    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
-        heist_async::block_on_in(&self.pool, future)
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) in this pool.
@@ -325,6 +282,7 @@ impl ThreadPool {
     /// assert_eq!(receive.recv(), Ok(7));
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn_fifo<OP>(&self, op: OP)
     where
         OP: FnOnce() + Send + 'static,
@@ -341,6 +299,7 @@ impl ThreadPool {
     /// assert_eq!(receive.into_iter().count(), 2);
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
+    #[track_caller]
     pub fn spawn_broadcast<OP>(&self, op: OP)
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
@@ -399,7 +358,14 @@ impl ThreadPool {
         self.pool.recorder().stop(self.pool.threads().table())
     }
 
-    /// Closes the pool and waits until everything that was accepted has run and every thread has left.
+    /// Closes the pool and waits until every job that was accepted has run, every task that can go on by itself has ended, and every
+    /// thread has left.
+    ///
+    /// A task goes on by itself while it is ready to run, and while it waits for a timer or a socket. One that waits for anything else is
+    /// not waited for: for a channel, for a task of another pool, and for [`spawn_blocking`](crate::task::spawn_blocking), whose closures
+    /// run on threads that are not the pool's. When such a task is woken later, threads of the pool come back for it: it is not lost, but
+    /// `shutdown` may have returned before. Await what has to be over first. [`shutdown_within`](Self::shutdown_within) says
+    /// which tasks and calls were left.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
@@ -415,6 +381,7 @@ impl ThreadPool {
     ///
     /// # Blocking
     /// For as long as the accepted work takes.
+    #[track_caller]
     pub fn shutdown(self) -> Result<(), ShutdownError> {
         if self.own().is_some() {
             return Err(ShutdownError::OwnThread);
@@ -426,55 +393,24 @@ impl ThreadPool {
     }
 }
 
-/// What [`ThreadPool::shutdown_within`] found when it stopped waiting.
-///
-/// ```
-/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
-/// let report = pool.shutdown_within(std::time::Duration::from_secs(10)).unwrap();
-/// assert_eq!((report.is_complete, report.threads), (true, 0));
-/// assert_eq!(report.to_string(), "the pool has ended; nothing was left");
-/// # Ok::<(), heist::ThreadPoolBuildError>(())
-/// ```
-#[cfg(not(heist_shuttle))]
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Report {
-    /// Whether every job and task was over and every thread had left in time.
-    pub is_complete: bool,
-    /// Tasks that were not over: where each was spawned, what it was doing, and since when. They have been aborted.
-    pub tasks: Vec<heist_async::task::Info>,
-    /// Threads that had not left.
-    pub threads: usize,
-}
-
-#[cfg(not(heist_shuttle))]
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_complete {
-            return f.write_str("the pool has ended; nothing was left");
-        }
-        writeln!(f, "the pool has not ended: {} threads, {} tasks", self.threads, self.tasks.len())?;
-        for task in &self.tasks {
-            writeln!(f, "  {task}")?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(not(heist_shuttle))]
 impl ThreadPool {
     /// Closes the pool and waits until everything is over and every thread has left, but not longer than `limit`. Tasks that
-    /// are not over then are aborted, and the report says where they were spawned.
+    /// are not over then are aborted. The [`Report`] says what was left: the tasks and where they were spawned, the threads and what they
+    /// were doing, and the calls that had not ended.
+    ///
+    /// Jobs and blocking calls cannot be aborted: they run on.
     ///
     /// ```
     /// use std::time::Duration;
     ///
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
-    /// let stuck = pool.spawn_task(std::future::pending::<()>());
+    /// let (end, ended) = std::sync::mpsc::channel::<()>();
+    /// pool.spawn(move || { let _ = ended.recv(); });
     /// let report = pool.shutdown_within(Duration::from_millis(10)).unwrap();
-    /// assert_eq!(report.tasks.len(), 1);
-    /// assert!(report.to_string().contains(file!()));
-    /// # drop(stuck);
+    /// assert!(!report.is_complete);
+    /// assert!(report.to_string().starts_with("the pool has not ended"));
+    /// # drop(end);
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     ///
@@ -483,48 +419,17 @@ impl ThreadPool {
     ///
     /// # Blocking
     /// For at most about `limit`.
+    #[track_caller]
     pub fn shutdown_within(self, limit: std::time::Duration) -> Result<Report, ShutdownError> {
         if self.own().is_some() {
             return Err(ShutdownError::OwnThread);
         }
         self.pool.close();
         let threads = heist_fork::blocking(|| self.pool.threads().join_within(limit));
-        let tasks = heist_async::task::dump_of(&self.pool);
+        let report = Report::of(&self.pool, threads);
+        #[cfg(feature = "async")]
         heist_async::task::abort_all_of(&self.pool);
-        Ok(Report { is_complete: threads == 0 && tasks.is_empty(), tasks, threads })
-    }
-}
-
-#[cfg(not(heist_shuttle))]
-impl ThreadPool {
-    /// Runs a closure as a job of this pool and is awaited, as [`task::compute`](crate::task::compute) does in the current one.
-    ///
-    /// ```
-    /// use heist::prelude::*;
-    ///
-    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
-    /// let sum = pool.compute(|| (1..=100u64).into_par_iter().sum::<u64>());
-    /// assert_eq!(heist::block_on(sum), 5050);
-    /// # Ok::<(), heist::ThreadPoolBuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// As there: a panic of the closure goes on where the result is awaited.
-    pub fn compute<F, R>(&self, f: F) -> Compute<R>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        // The future is ready at once: it is only there to say which pool is meant.
-        let mut f = Some(f);
-        let begin = |_: &mut Context<'_>| Poll::Ready(compute(f.take().expect("polled once")));
-        heist_async::block_on_in(&self.pool, std::future::poll_fn(begin))
-    }
-}
-
-impl InPool for ThreadPool {
-    fn pool(&self) -> &Arc<Pool> {
-        &self.pool
+        Ok(report)
     }
 }
 

@@ -18,9 +18,9 @@ use rig::{Ledger, explore, pool};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// One place per index; two jobs that run with the same index meet here.
-struct Seats(Vec<AtomicBool>);
+struct PerIndex(Vec<AtomicBool>);
 
-impl Seats {
+impl PerIndex {
     fn new(n: usize) -> Arc<Self> {
         Arc::new(Self((0..n).map(|_| AtomicBool::new(false)).collect()))
     }
@@ -58,21 +58,21 @@ impl Gate {
     }
 }
 
-fn tree(depth: usize, node: usize, ledger: &Ledger, seats: &Seats) -> usize {
+fn tree(depth: usize, node: usize, ledger: &Ledger, places: &PerIndex) -> usize {
     if depth == 0 {
         ledger.run(node);
-        seats.leaf();
+        places.leaf();
         return 1;
     }
     let (a, b) =
-        join(|| tree(depth - 1, node * 2, ledger, seats), || tree(depth - 1, node * 2 + 1, ledger, seats));
+        join(|| tree(depth - 1, node * 2, ledger, places), || tree(depth - 1, node * 2 + 1, ledger, places));
     a + b
 }
 
 fn joins(threads: usize, depth: usize) {
     let pool = pool(threads);
-    let (ledger, seats) = (Ledger::new(1 << depth), Seats::new(threads));
-    assert_eq!(pool.install(|| tree(depth, 0, &ledger, &seats)), 1 << depth);
+    let (ledger, places) = (Ledger::new(1 << depth), PerIndex::new(threads));
+    assert_eq!(pool.install(|| tree(depth, 0, &ledger, &places)), 1 << depth);
     ledger.check();
     pool.shutdown().unwrap();
 }
@@ -241,20 +241,20 @@ fn blocking_on_the_only_worker() {
 #[test]
 fn everybody_blocks() {
     explore(|| {
-        let (pool, ledger, seats) = (pool(2), Ledger::new(3), Seats::new(2));
+        let (pool, ledger, places) = (pool(2), Ledger::new(3), PerIndex::new(2));
         let gates = [Gate::new(), Gate::new()];
         for (i, gate) in gates.iter().enumerate() {
-            let (gate, ledger, seats) = (gate.clone(), ledger.clone(), seats.clone());
+            let (gate, ledger, places) = (gate.clone(), ledger.clone(), places.clone());
             pool.spawn(move || {
                 blocking(|| gate.wait());
-                seats.leaf();
+                places.leaf();
                 ledger.run(i);
             });
         }
-        let (last, seats) = (ledger.clone(), seats.clone());
+        let (last, places) = (ledger.clone(), places.clone());
         pool.spawn(move || {
             gates.iter().for_each(Gate::open);
-            seats.leaf();
+            places.leaf();
             last.run(2);
         });
         pool.shutdown().unwrap();
@@ -308,8 +308,8 @@ fn a_lock_held_across_a_join() {
 fn waits_without_spare_threads() {
     explore(|| {
         let pool = ThreadPoolBuilder::new().num_threads(2).max_threads(2).build().unwrap();
-        let (ledger, seats) = (Ledger::new(8), Seats::new(2));
-        assert_eq!(pool.install(|| tree(3, 0, &ledger, &seats)), 8);
+        let (ledger, places) = (Ledger::new(8), PerIndex::new(2));
+        assert_eq!(pool.install(|| tree(3, 0, &ledger, &places)), 8);
         ledger.check();
         pool.shutdown().unwrap();
     });
@@ -347,9 +347,9 @@ fn guests_fork_beside_each_other() {
 #[test]
 fn broadcast_beside_joins() {
     explore(|| {
-        let (pool, ledger, seats) = (pool(2), Ledger::new(4), Seats::new(2));
+        let (pool, ledger, places) = (pool(2), Ledger::new(4), PerIndex::new(2));
         let hits = Ledger::new(2);
-        let (counted, placed) = (ledger.clone(), seats.clone());
+        let (counted, placed) = (ledger.clone(), places.clone());
         pool.spawn(move || {
             tree(2, 0, &counted, &placed);
         });
@@ -543,10 +543,10 @@ fn an_index_that_is_kept_across_other_waits() {
 #[test]
 fn locks_held_across_joins_by_everybody() {
     explore(|| {
-        let (pool, ledger, seats) = (pool(2), Ledger::new(8), Seats::new(2));
+        let (pool, ledger, places) = (pool(2), Ledger::new(8), PerIndex::new(2));
         let shared = Arc::new(Mutex::new(0));
         for i in 0..4 {
-            let (shared, ledger, seats) = (shared.clone(), ledger.clone(), seats.clone());
+            let (shared, ledger, places) = (shared.clone(), ledger.clone(), places.clone());
             pool.spawn(move || {
                 let mut held = lock(&shared);
                 join(
@@ -562,7 +562,7 @@ fn locks_held_across_joins_by_everybody() {
                 *held += 1;
                 drop(held);
                 assert!(heist::current_thread_index().is_some(), "a job has an index");
-                seats.leaf();
+                places.leaf();
             });
         }
         pool.shutdown().unwrap();

@@ -267,6 +267,37 @@ fn cited_edges_exist() {
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
+/// Users depend on `heist`: what the crates behind it show on its pages are examples that a user can copy.
+#[test]
+fn examples_say_heist() {
+    let behind = ["heist-async", "heist-fork", "heist-iter", "heist-pool", "heist-trace"];
+    let names = behind.map(|krate| format!("{}::", krate.replace('-', "_")));
+    let is_behind =
+        |path: &Path| behind.iter().any(|krate| path.starts_with(Path::new("crates").join(krate)));
+    let mut bad = Vec::new();
+    let mut examples = 0;
+    for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
+        let mut is_code = false;
+        for (n, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            let doc = ["///", "//!"].iter().find_map(|mark| line.strip_prefix(mark));
+            let attribute = || line.strip_prefix("#[doc").or_else(|| line.strip_prefix("#![doc"));
+            let Some(doc) = doc.or_else(attribute) else {
+                is_code = false;
+                continue;
+            };
+            if doc.trim_start().starts_with("```") {
+                is_code = !is_code;
+                examples += usize::from(is_code && is_behind(&path));
+            } else if is_code && names.iter().any(|name| doc.contains(name.as_str())) {
+                bad.push(format!("{}:{}: {line}", path.display(), n + 1));
+            }
+        }
+    }
+    assert!(examples > 300, "only {examples} examples found");
+    assert!(bad.is_empty(), "users write `heist::`:\n{}", bad.join("\n"));
+}
+
 /// Words that only the author would guess the meaning of. The field has its own.
 const METAPHORS: [&str; 12] = [
     "desk", "seat", "bed", "courtesy", "manners", "errand", "gift", "pulse", "hungry", "lie_in", "rouse",
@@ -358,6 +389,43 @@ fn crates_are_as_the_map_says() {
         }
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// The names that follow `mark` in `text`, such as variables in string literals.
+fn names_after<'a>(text: &'a str, mark: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_end = |c: char| !(c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    text.split(mark).skip(1).map(move |rest| rest.split(is_end).next().unwrap())
+}
+
+/// Every variable that a source reads is on the page, and every one on the page is read.
+#[test]
+fn variables_are_on_their_page() {
+    let page = std::fs::read_to_string(root().join("docs/environment.md")).unwrap();
+    let listed: BTreeSet<&str> = names_after(&page, "`HEIST_").collect();
+    let sources: Vec<String> = sources().into_iter().map(|(_, text)| text).collect();
+    let used: BTreeSet<&str> = sources.iter().flat_map(|text| names_after(text, "\"HEIST_")).collect();
+    // Messages may begin with a name, too, and this test has the bare prefix.
+    let used: BTreeSet<&str> = used.into_iter().filter(|name| !name.is_empty()).collect();
+    assert_eq!(listed, used);
+    assert!(listed.len() > 10);
+}
+
+/// The README names every feature of the crate that users depend on.
+#[test]
+fn features_are_in_the_readme() {
+    let root = root();
+    let manifest = std::fs::read_to_string(root.join("crates/heist/Cargo.toml")).unwrap();
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let lines = manifest.lines().skip_while(|line| *line != "[features]").skip(1);
+    let features: Vec<&str> = lines
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split_once(" = ").map(|(name, _)| name))
+        .filter(|name| *name != "default")
+        .collect();
+    assert!(features.contains(&"hyper"));
+    for name in features {
+        assert!(readme.contains(&format!("| `{name}` |")), "README.md does not name feature {name}");
+    }
 }
 
 #[test]

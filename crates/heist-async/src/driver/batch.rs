@@ -1,6 +1,6 @@
 //! Wakers that are woken together, outside of all locks.
 
-use heist_pool::job;
+use heist_pool::raw::job;
 use std::task::Waker;
 
 /// Large enough that a lock is seldom taken twice, small enough for the stack.

@@ -2,7 +2,7 @@
 
 use super::wait::{Bell, NEVER, Told, Wait};
 use crate::time::Clock;
-use heist_pool::pool::Pool;
+use heist_pool::raw::pool::Pool;
 use heist_sync::Parker;
 use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(not(heist_loom))]
@@ -44,7 +44,7 @@ impl std::fmt::Debug for PoolRef {
 impl Board {
     pub fn new(pool: Weak<Pool>, shards: usize) -> Self {
         #[cfg(not(heist_loom))]
-        let is_for_ever = pool.upgrade().is_some_and(|pool| heist_pool::global::is(&pool));
+        let is_for_ever = pool.upgrade().is_some_and(|pool| heist_pool::raw::global::is(&pool));
         Self {
             wait: Wait::new(),
             clock: Clock::new(),

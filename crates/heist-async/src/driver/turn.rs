@@ -5,10 +5,10 @@ use super::reactor::Reactor;
 use super::wait::{Bell, NEVER};
 use crate::task::turn;
 use crate::time::{Shard, Timers};
-use heist_pool::driver::Patience;
-use heist_pool::global;
-use heist_pool::pool::Pool;
-use heist_pool::worker::Worker;
+use heist_pool::raw::driver::Patience;
+use heist_pool::raw::global;
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::worker::Worker;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::{Mutex, lock};
 use std::io;
@@ -65,7 +65,7 @@ impl Driver {
     fn of(pool: &Arc<Pool>) -> &Driver {
         let any = pool.driver().extension().get_or_init(|| {
             let driver = Arc::new(Self::new(pool));
-            let slot: Arc<dyn heist_pool::driver::Driver> = driver.clone();
+            let slot: Arc<dyn heist_pool::raw::driver::Driver> = driver.clone();
             assert!(pool.driver().slot().set(slot).is_ok(), "a pool has one driver");
             Box::new(driver)
         });
@@ -127,7 +127,7 @@ impl Driver {
     }
 }
 
-impl heist_pool::driver::Driver for Driver {
+impl heist_pool::raw::driver::Driver for Driver {
     fn turn(&self, patience: Patience) {
         let waits = match patience {
             Patience::None => None,

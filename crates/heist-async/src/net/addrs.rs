@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV
 /// thread that may block.
 ///
 /// ```
-/// # heist_async::block_on(async {
-/// let found = heist_async::net::lookup(("127.0.0.1", 80)).await.unwrap();
+/// # heist::block_on(async {
+/// let found = heist::net::lookup(("127.0.0.1", 80)).await.unwrap();
 /// assert_eq!(found, ["127.0.0.1:80".parse().unwrap()]);
 /// # });
 /// ```

@@ -34,6 +34,34 @@ where
         let len = bufs.iter().map(|buf| buf.len()).sum();
         self.poll_transfer(Direction::Write, cx, len, |mut io| io.write_vectored(bufs))
     }
+
+    pub(super) async fn read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.transfer(Direction::Read, buf.len(), |mut io| io.read(buf)).await
+    }
+
+    pub(super) async fn write(&self, buf: &[u8]) -> io::Result<usize> {
+        self.transfer(Direction::Write, buf.len(), |mut io| io.write(buf)).await
+    }
+
+    pub(super) async fn read_exact(&self, mut buf: &mut [u8]) -> io::Result<()> {
+        while !buf.is_empty() {
+            match self.read(buf).await? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => buf = &mut buf[count..],
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn write_all(&self, mut buf: &[u8]) -> io::Result<()> {
+        while !buf.is_empty() {
+            match self.write(buf).await? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                count => buf = &buf[count..],
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The end of writing. A connection that the peer has ended needs no end from us.
@@ -49,8 +77,91 @@ macro_rules! byte_stream {
     ($stream:ident) => {
         byte_stream!(@traits $stream);
         byte_stream!(@traits &$stream);
+        $crate::net::halves::halves!($stream);
 
         impl $stream {
+            /// Waits until there is something to read, and reads what is there. 0 means that the other end will write no more
+            /// (or that `buf` is empty).
+            ///
+            /// A future that is dropped has read nothing: it may lose against a time-out. Several tasks may wait at once; each byte
+            /// goes to one of them. For lines and other formats see [the module](crate::net).
+            ///
+            /// # Errors
+            /// What the system says, or if the stream's pool is gone.
+            ///
+            /// ```
+            #[doc = concat!("# use heist::net::", stringify!($stream), ";")]
+            #[doc = concat!("async fn echo(stream: &", stringify!($stream), ") -> std::io::Result<()> {")]
+            ///     let mut buf = [0; 4096];
+            ///     loop {
+            ///         match stream.read(&mut buf).await? {
+            ///             0 => return Ok(()),
+            ///             count => stream.write_all(&buf[..count]).await?,
+            ///         }
+            ///     }
+            /// }
+            /// ```
+            pub async fn read(&self, buf: &mut [u8]) -> std::io::Result<usize> {
+                self.socket.read(buf).await
+            }
+
+            /// Reads until `buf` is full.
+            ///
+            /// A future that is dropped may have read a part, which is then lost.
+            ///
+            /// # Errors
+            /// `UnexpectedEof` if the other end writes no more before that, and whatever the system says.
+            ///
+            /// ```
+            #[doc = concat!("# use heist::net::", stringify!($stream), ";")]
+            #[doc = concat!("async fn number(stream: &", stringify!($stream), ") -> std::io::Result<u32> {")]
+            ///     let mut bytes = [0; 4];
+            ///     stream.read_exact(&mut bytes).await?;
+            ///     Ok(u32::from_be_bytes(bytes))
+            /// }
+            /// ```
+            pub async fn read_exact(&self, buf: &mut [u8]) -> std::io::Result<()> {
+                self.socket.read_exact(buf).await
+            }
+
+            /// Waits until there is room, and writes as much of `buf` as there is room for.
+            ///
+            /// A future that is dropped has written nothing.
+            ///
+            /// # Errors
+            /// What the system says, or if the stream's pool is gone.
+            ///
+            /// ```
+            #[doc = concat!("# use heist::net::", stringify!($stream), ";")]
+            #[doc = concat!("async fn send_some(stream: &", stringify!($stream), ", bytes: &mut Vec<u8>) -> std::io::Result<()> {")]
+            ///     let count = stream.write(bytes).await?;
+            ///     bytes.drain(..count);
+            ///     Ok(())
+            /// }
+            /// ```
+            pub async fn write(&self, buf: &[u8]) -> std::io::Result<usize> {
+                self.socket.write(buf).await
+            }
+
+            /// Writes all of `buf`. If several tasks do so at once, their bytes may be mixed.
+            ///
+            /// A future that is dropped may have written a part.
+            ///
+            /// # Errors
+            /// `WriteZero` if the system takes nothing, and whatever it says.
+            ///
+            /// ```
+            #[doc = concat!("use heist::net::", stringify!($stream), ";")]
+            /// use heist::time::{Duration, timeout};
+            ///
+            #[doc = concat!("async fn reply(stream: &", stringify!($stream), ") -> std::io::Result<()> {")]
+            ///     timeout(Duration::from_secs(5), stream.write_all(b"200 ok\n")).await?
+            /// }
+            /// ```
+            pub async fn write_all(&self, buf: &[u8]) -> std::io::Result<()> {
+                self.socket.write_all(buf).await
+            }
+
             /// Waits until there is something to read, or the end. It may be mistaken: a
             #[doc = concat!("[`try_read`](", stringify!($stream), "::try_read) that finds nothing says so.")]
             ///
@@ -58,7 +169,7 @@ macro_rules! byte_stream {
             /// If the stream's pool is gone.
             ///
             /// ```
-            #[doc = concat!("# use heist_async::net::", stringify!($stream), ";")]
+            #[doc = concat!("# use heist::net::", stringify!($stream), ";")]
             #[doc = concat!("async fn first_byte(stream: &", stringify!($stream), ") -> std::io::Result<Option<u8>> {")]
             ///     let mut byte = [0];
             ///     loop {
@@ -81,7 +192,7 @@ macro_rules! byte_stream {
             /// If the stream's pool is gone.
             ///
             /// ```
-            #[doc = concat!("# use heist_async::net::", stringify!($stream), ";")]
+            #[doc = concat!("# use heist::net::", stringify!($stream), ";")]
             #[doc = concat!("async fn greet(stream: &", stringify!($stream), ") -> std::io::Result<usize> {")]
             ///     stream.writable().await?;
             ///     stream.try_write(b"hello")
@@ -119,7 +230,7 @@ macro_rules! byte_stream {
             /// What the system says, for instance that the stream is not connected.
             ///
             /// ```
-            #[doc = concat!("# use heist_async::net::", stringify!($stream), ";")]
+            #[doc = concat!("# use heist::net::", stringify!($stream), ";")]
             #[doc = concat!("fn no_more(stream: &", stringify!($stream), ") -> std::io::Result<()> {")]
             ///     stream.shutdown(std::net::Shutdown::Write)
             /// }
@@ -134,7 +245,7 @@ macro_rules! byte_stream {
             /// What the system says.
             ///
             /// ```
-            #[doc = concat!("# use heist_async::net::", stringify!($stream), ";")]
+            #[doc = concat!("# use heist::net::", stringify!($stream), ";")]
             #[doc = concat!("fn is_fine(stream: &", stringify!($stream), ") -> bool {")]
             ///     matches!(stream.take_error(), Ok(None))
             /// }

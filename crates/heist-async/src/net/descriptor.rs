@@ -6,7 +6,7 @@ macro_rules! descriptor {
         /// Options that have no method here are set through this. The socket must stay one that does not block.
         ///
         /// ```
-        #[doc = concat!("# use heist_async::net::", stringify!($socket), ";")]
+        #[doc = concat!("# use heist::net::", stringify!($socket), ";")]
         /// use std::os::fd::{AsFd, OwnedFd};
         ///
         #[doc = concat!("fn duplicate(socket: &", stringify!($socket), ") -> std::io::Result<OwnedFd> {")]
@@ -22,7 +22,7 @@ macro_rules! descriptor {
         /// As `as_fd`, for those who want a number. It is closed together with the socket.
         ///
         /// ```
-        #[doc = concat!("# use heist_async::net::", stringify!($socket), ";")]
+        #[doc = concat!("# use heist::net::", stringify!($socket), ";")]
         /// use std::os::fd::AsRawFd;
         ///
         #[doc = concat!("fn log(socket: &", stringify!($socket), ") {")]

@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 /// If the name is not known, or has no port.
 ///
 /// ```
-/// # heist_async::block_on(async {
-/// let found = heist_async::net::lookup("localhost:80").await.unwrap();
+/// # heist::block_on(async {
+/// let found = heist::net::lookup("localhost:80").await.unwrap();
 /// assert!(found.iter().all(|addr| addr.port() == 80 && addr.ip().is_loopback()));
 /// # });
 /// ```

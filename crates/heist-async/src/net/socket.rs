@@ -90,6 +90,24 @@ impl<S: mio::event::Source> Socket<S> {
         Attempt { socket: self, direction, op, ticket: None }
     }
 
+    /// As [`attempt`](Self::attempt), for an `op` that moves up to `len` bytes.
+    pub async fn transfer(
+        &self,
+        direction: Direction,
+        len: usize,
+        mut op: impl FnMut(&S) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let and_note = |io: &S| {
+            let seen = self.source.readiness();
+            let moved = op(io)?;
+            if SHORT_MEANS_ALL && 0 < moved && moved < len {
+                self.source.clear(Facts::open(direction), seen);
+            }
+            Ok(moved)
+        };
+        self.attempt(direction, and_note).await
+    }
+
     /// Waits until the direction is worth a try. Fails if nobody watches the socket any more: whoever tries, finds nothing and
     /// waits again would go round for ever.
     pub async fn ready(&self, direction: Direction) -> io::Result<()> {

@@ -11,8 +11,8 @@ use std::task::{Context, Poll, ready};
 /// A TCP socket that listens. Several tasks may accept at once.
 ///
 /// ```
-/// use heist_async::net::{TcpListener, TcpStream};
-/// # heist_async::block_on(async {
+/// use heist::net::{TcpListener, TcpStream};
+/// # heist::block_on(async {
 /// let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
 /// let client = TcpStream::connect(listener.local_addr()?).await?;
 /// let (_server, peer) = listener.accept().await?;
@@ -35,8 +35,8 @@ impl TcpListener {
     /// If none can be had; the error is what the system says of the last.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let listener = heist_async::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// # heist::block_on(async {
+    /// let listener = heist::net::TcpListener::bind("127.0.0.1:0").await?;
     /// assert_ne!(listener.local_addr()?.port(), 0);
     /// # std::io::Result::Ok(())
     /// # }).unwrap();
@@ -57,7 +57,7 @@ impl TcpListener {
     /// tries again at once: wait a little, or close something, before that.
     ///
     /// ```
-    /// # use heist_async::net::TcpListener;
+    /// # use heist::net::TcpListener;
     /// async fn serve(listener: &TcpListener) -> std::io::Result<()> {
     ///     loop {
     ///         let (stream, peer) = listener.accept().await?;
@@ -80,7 +80,7 @@ impl TcpListener {
     /// As [`accept`](Self::accept).
     ///
     /// ```
-    /// # use heist_async::net::{TcpListener, TcpStream};
+    /// # use heist::net::{TcpListener, TcpStream};
     /// # use std::task::{Context, Poll};
     /// fn poll_next(listener: &TcpListener, cx: &mut Context<'_>) -> Poll<std::io::Result<TcpStream>> {
     ///     listener.poll_accept(cx).map_ok(|(stream, _)| stream)
@@ -97,8 +97,8 @@ impl TcpListener {
     /// What the system says.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let listener = heist_async::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// # heist::block_on(async {
+    /// let listener = heist::net::TcpListener::bind("127.0.0.1:0").await?;
     /// assert!(listener.local_addr()?.ip().is_loopback());
     /// # std::io::Result::Ok(())
     /// # }).unwrap();
@@ -113,8 +113,8 @@ impl TcpListener {
     /// What the system says.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let listener = heist_async::net::TcpListener::bind("127.0.0.1:0").await?;
+    /// # heist::block_on(async {
+    /// let listener = heist::net::TcpListener::bind("127.0.0.1:0").await?;
     /// listener.set_ttl(33)?;
     /// assert_eq!(listener.ttl()?, 33);
     /// # std::io::Result::Ok(())
@@ -141,7 +141,7 @@ impl TcpListener {
     ///
     /// ```
     /// let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    /// let listener = heist_async::net::TcpListener::from_std(listener).unwrap();
+    /// let listener = heist::net::TcpListener::from_std(listener).unwrap();
     /// let listener: std::net::TcpListener = listener.into_std();
     /// ```
     pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {

@@ -13,16 +13,15 @@ use std::time::Duration;
 /// A TCP connection. It implements futures-io's traits, and so does a reference to it: one task can read while another writes.
 ///
 /// Of several tasks that read (or write) through those traits, only the one that was polled last is woken. Any number of them may
-/// wait with [`readable`](Self::readable), [`writable`](Self::writable) and the other methods that are `async`.
+/// wait with [`read`](Self::read), [`write`](Self::write) and the other methods that are `async`.
 ///
 /// ```
-/// use heist_async::net::{TcpListener, TcpStream};
-/// # heist_async::block_on(async {
+/// use heist::net::{TcpListener, TcpStream};
+/// # heist::block_on(async {
 /// let listener = TcpListener::bind("127.0.0.1:0").await?;
 /// let stream = TcpStream::connect(listener.local_addr()?).await?;
 /// stream.set_nodelay(true)?;
-/// stream.writable().await?;
-/// assert_eq!(stream.try_write(b"hello")?, 5);
+/// stream.write_all(b"hello").await?;
 /// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
@@ -43,8 +42,8 @@ impl TcpStream {
     /// If none does; the error is what the system says of the last.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let error = heist_async::net::TcpStream::connect("127.0.0.1:1").await.unwrap_err();
+    /// # heist::block_on(async {
+    /// let error = heist::net::TcpStream::connect("127.0.0.1:1").await.unwrap_err();
     /// assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
     /// # });
     /// ```
@@ -79,7 +78,7 @@ impl TcpStream {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::TcpStream;
+    /// # use heist::net::TcpStream;
     /// async fn is_over(stream: &TcpStream) -> std::io::Result<bool> {
     ///     Ok(stream.peek(&mut [0]).await? == 0)
     /// }
@@ -94,7 +93,7 @@ impl TcpStream {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::TcpStream;
+    /// # use heist::net::TcpStream;
     /// fn is_local(stream: &TcpStream) -> std::io::Result<bool> {
     ///     Ok(stream.local_addr()?.ip() == stream.peer_addr()?.ip())
     /// }
@@ -119,7 +118,7 @@ impl TcpStream {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::TcpStream;
+    /// # use heist::net::TcpStream;
     /// fn hurry(stream: &TcpStream) -> std::io::Result<()> {
     ///     stream.set_nodelay(true)?;
     ///     assert!(stream.nodelay()?);
@@ -146,9 +145,9 @@ impl TcpStream {
     /// What the system says.
     ///
     /// ```
-    /// use heist_async::net::{TcpListener, TcpStream};
+    /// use heist::net::{TcpListener, TcpStream};
     /// use std::time::Duration;
-    /// # heist_async::block_on(async {
+    /// # heist::block_on(async {
     /// let listener = TcpListener::bind("127.0.0.1:0").await?;
     /// let stream = TcpStream::connect(listener.local_addr()?).await?;
     /// assert_eq!(stream.linger()?, None);
@@ -159,7 +158,7 @@ impl TcpStream {
     /// ```
     #[cfg(unix)]
     pub fn linger(&self) -> io::Result<Option<Duration>> {
-        Ok(rustix::net::sockopt::socket_linger(self)?)
+        super::linger::get(self)
     }
 
     /// Sets what [`linger`](Self::linger) returns, in whole seconds. With `None` the system sends the rest on its own. With zero
@@ -172,7 +171,7 @@ impl TcpStream {
     /// See [`linger`](Self::linger) for an example.
     #[cfg(unix)]
     pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
-        Ok(rustix::net::sockopt::set_socket_linger(self, linger)?)
+        super::linger::set(self, linger)
     }
 
     /// The time to live of packets.
@@ -181,7 +180,7 @@ impl TcpStream {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::TcpStream;
+    /// # use heist::net::TcpStream;
     /// fn stay_near(stream: &TcpStream) -> std::io::Result<()> {
     ///     stream.set_ttl(1)?;
     ///     assert_eq!(stream.ttl()?, 1);
@@ -210,7 +209,7 @@ impl TcpStream {
     /// ```
     /// let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     /// let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    /// let stream = heist_async::net::TcpStream::from_std(stream).unwrap();
+    /// let stream = heist::net::TcpStream::from_std(stream).unwrap();
     /// let stream: std::net::TcpStream = stream.into_std();
     /// ```
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {

@@ -12,8 +12,8 @@ use std::task::{Context, Poll};
 /// functions whose names begin with `poll_`, for the same direction, the one that was polled last is woken.
 ///
 /// ```
-/// use heist_async::net::UdpSocket;
-/// # heist_async::block_on(async {
+/// use heist::net::UdpSocket;
+/// # heist::block_on(async {
 /// let (a, b) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
 /// a.send_to(b"hello", b.local_addr()?).await?;
 /// let mut buf = [0; 16];
@@ -39,8 +39,8 @@ impl UdpSocket {
     /// If none can be had; the error is what the system says of the last.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let socket = heist_async::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// # heist::block_on(async {
+    /// let socket = heist::net::UdpSocket::bind("127.0.0.1:0").await?;
     /// assert_ne!(socket.local_addr()?.port(), 0);
     /// # std::io::Result::Ok(())
     /// # }).unwrap();
@@ -55,8 +55,8 @@ impl UdpSocket {
     /// If no address will do; the error is what the system says of the last.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
-    /// # heist_async::block_on(async {
+    /// # use heist::net::UdpSocket;
+    /// # heist::block_on(async {
     /// let (a, b) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
     /// a.connect(b.local_addr()?).await?;
     /// a.send(b"hello").await?;
@@ -94,7 +94,7 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// async fn answer(socket: &UdpSocket) -> std::io::Result<()> {
     ///     let mut buf = [0; 1500];
     ///     let (count, from) = socket.recv_from(&mut buf).await?;
@@ -135,7 +135,7 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// async fn kind(socket: &UdpSocket) -> std::io::Result<u8> {
     ///     let mut first = [0];
     ///     socket.peek(&mut first).await?;
@@ -152,7 +152,7 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// async fn who(socket: &UdpSocket) -> std::io::Result<std::net::SocketAddr> {
     ///     Ok(socket.peek_from(&mut [0]).await?.1)
     /// }
@@ -167,9 +167,9 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// # use std::future::poll_fn;
-    /// # heist_async::block_on(async {
+    /// # heist::block_on(async {
     /// let (a, b) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
     /// a.connect(b.local_addr()?).await?;
     /// poll_fn(|cx| a.poll_send(cx, b"hello")).await?;
@@ -198,9 +198,9 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// # use std::future::poll_fn;
-    /// # heist_async::block_on(async {
+    /// # heist::block_on(async {
     /// let (a, b) = (UdpSocket::bind("127.0.0.1:0").await?, UdpSocket::bind("127.0.0.1:0").await?);
     /// let target = b.local_addr()?;
     /// poll_fn(|cx| a.poll_send_to(cx, b"hello", target)).await?;
@@ -238,7 +238,7 @@ impl UdpSocket {
     /// If the socket's pool is gone.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// async fn drain(socket: &UdpSocket) -> std::io::Result<usize> {
     ///     let (mut buf, mut count) = ([0; 1500], 0);
     ///     socket.readable().await?;
@@ -258,7 +258,7 @@ impl UdpSocket {
     /// If the socket's pool is gone.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// async fn ping(socket: &UdpSocket) -> std::io::Result<usize> {
     ///     socket.writable().await?;
     ///     socket.try_send(b"ping")
@@ -284,7 +284,7 @@ impl UdpSocket {
     /// `WouldBlock` if there is no datagram, and whatever the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// fn is_quiet(socket: &UdpSocket) -> bool {
     ///     socket.try_recv_from(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     /// }
@@ -309,7 +309,7 @@ impl UdpSocket {
     /// `WouldBlock` if there is no room, and whatever the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// fn ping(socket: &UdpSocket, target: std::net::SocketAddr) -> std::io::Result<usize> {
     ///     socket.try_send_to(b"ping", target)
     /// }
@@ -334,8 +334,8 @@ impl UdpSocket {
     /// What the system says, for instance that there is none.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let socket = heist_async::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    /// # heist::block_on(async {
+    /// let socket = heist::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
     /// assert!(socket.peer_addr().is_err());
     /// # });
     /// ```
@@ -349,8 +349,8 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let socket = heist_async::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// # heist::block_on(async {
+    /// let socket = heist::net::UdpSocket::bind("127.0.0.1:0").await?;
     /// socket.set_broadcast(true)?;
     /// assert!(socket.broadcast()?);
     /// # std::io::Result::Ok(())
@@ -376,8 +376,8 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let socket = heist_async::net::UdpSocket::bind("127.0.0.1:0").await?;
+    /// # heist::block_on(async {
+    /// let socket = heist::net::UdpSocket::bind("127.0.0.1:0").await?;
     /// socket.set_ttl(3)?;
     /// assert_eq!(socket.ttl()?, 3);
     /// # std::io::Result::Ok(())
@@ -403,7 +403,7 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// # use std::net::Ipv4Addr;
     /// fn join(socket: &UdpSocket) -> std::io::Result<()> {
     ///     socket.join_multicast_v4(Ipv4Addr::new(224, 0, 0, 251), Ipv4Addr::UNSPECIFIED)
@@ -419,7 +419,7 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// # use std::net::Ipv4Addr;
     /// fn leave(socket: &UdpSocket) -> std::io::Result<()> {
     ///     socket.leave_multicast_v4(Ipv4Addr::new(224, 0, 0, 251), Ipv4Addr::UNSPECIFIED)
@@ -435,7 +435,7 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// fn join(socket: &UdpSocket) -> std::io::Result<()> {
     ///     socket.join_multicast_v6("ff02::fb".parse().unwrap(), 0)
     /// }
@@ -450,7 +450,7 @@ impl UdpSocket {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UdpSocket;
+    /// # use heist::net::UdpSocket;
     /// fn leave(socket: &UdpSocket) -> std::io::Result<()> {
     ///     socket.leave_multicast_v6("ff02::fb".parse().unwrap(), 0)
     /// }
@@ -466,7 +466,7 @@ impl UdpSocket {
     ///
     /// ```
     /// let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    /// let socket = heist_async::net::UdpSocket::from_std(socket).unwrap();
+    /// let socket = heist::net::UdpSocket::from_std(socket).unwrap();
     /// let socket: std::net::UdpSocket = socket.into_std();
     /// ```
     pub fn from_std(socket: std::net::UdpSocket) -> io::Result<Self> {

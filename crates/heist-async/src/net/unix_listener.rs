@@ -11,8 +11,8 @@ use std::task::{Context, Poll, ready};
 /// A Unix socket that listens. Several tasks may accept at once. The path stays when it is dropped.
 ///
 /// ```
-/// use heist_async::net::{UnixListener, UnixStream};
-/// # heist_async::block_on(async {
+/// use heist::net::{UnixListener, UnixStream};
+/// # heist::block_on(async {
 /// let path = std::env::temp_dir().join(format!("heist-doc-{}", std::process::id()));
 /// let listener = UnixListener::bind(&path)?;
 /// let client = UnixStream::connect(&path).await?;
@@ -35,7 +35,7 @@ impl UnixListener {
     /// What the system says, or if the reactor cannot be opened.
     ///
     /// ```
-    /// let error = heist_async::net::UnixListener::bind("/").unwrap_err();
+    /// let error = heist::net::UnixListener::bind("/").unwrap_err();
     /// assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
     /// ```
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
@@ -51,7 +51,7 @@ impl UnixListener {
     /// tries again at once: wait a little, or close something, before that.
     ///
     /// ```
-    /// # use heist_async::net::UnixListener;
+    /// # use heist::net::UnixListener;
     /// async fn serve(listener: &UnixListener) -> std::io::Result<()> {
     ///     loop {
     ///         let (stream, _) = listener.accept().await?;
@@ -73,7 +73,7 @@ impl UnixListener {
     /// As [`accept`](Self::accept).
     ///
     /// ```
-    /// # use heist_async::net::{UnixListener, UnixStream};
+    /// # use heist::net::{UnixListener, UnixStream};
     /// # use std::task::{Context, Poll};
     /// fn poll_next(listener: &UnixListener, cx: &mut Context<'_>) -> Poll<std::io::Result<UnixStream>> {
     ///     listener.poll_accept(cx).map_ok(|(stream, _)| stream)
@@ -90,7 +90,7 @@ impl UnixListener {
     /// What the system says.
     ///
     /// ```
-    /// # use heist_async::net::UnixListener;
+    /// # use heist::net::UnixListener;
     /// fn has_path(listener: &UnixListener) -> bool {
     ///     listener.local_addr().is_ok_and(|addr| addr.as_pathname().is_some())
     /// }
@@ -105,7 +105,7 @@ impl UnixListener {
     /// If the system does not allow that, or the reactor cannot be opened.
     ///
     /// ```
-    /// # use heist_async::net::UnixListener;
+    /// # use heist::net::UnixListener;
     /// fn back_and_forth(listener: std::os::unix::net::UnixListener) -> std::io::Result<()> {
     ///     let listener = UnixListener::from_std(listener)?;
     ///     let _: std::os::unix::net::UnixListener = listener.into_std();

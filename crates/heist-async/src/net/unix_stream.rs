@@ -10,15 +10,14 @@ use std::path::Path;
 /// A Unix stream. It implements futures-io's traits, and so does a reference to it: one task can read while another writes.
 ///
 /// Of several tasks that read (or write) through those traits, only the one that was polled last is woken. Any number of them may
-/// wait with [`readable`](Self::readable) and [`writable`](Self::writable).
+/// wait with [`read`](Self::read), [`write`](Self::write) and the other methods that are `async`.
 ///
 /// ```
-/// use heist_async::net::UnixStream;
-/// # heist_async::block_on(async {
+/// use heist::net::UnixStream;
+/// # heist::block_on(async {
 /// let (a, b) = UnixStream::pair()?;
-/// assert_eq!(a.try_write(b"hello")?, 5);
-/// b.readable().await?;
-/// assert_eq!(b.try_read(&mut [0; 8])?, 5);
+/// a.write_all(b"hello").await?;
+/// assert_eq!(b.read(&mut [0; 8]).await?, 5);
 /// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
@@ -38,8 +37,8 @@ impl UnixStream {
     /// What the system says. `WouldBlock` means that the listener's queue is full.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let error = heist_async::net::UnixStream::connect("/no/such/path").await.unwrap_err();
+    /// # heist::block_on(async {
+    /// let error = heist::net::UnixStream::connect("/no/such/path").await.unwrap_err();
     /// assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
     /// # });
     /// ```
@@ -65,7 +64,7 @@ impl UnixStream {
     /// What the system says, or if the reactor cannot be opened.
     ///
     /// ```
-    /// let (a, b) = heist_async::net::UnixStream::pair().unwrap();
+    /// let (a, b) = heist::net::UnixStream::pair().unwrap();
     /// ```
     pub fn pair() -> io::Result<(Self, Self)> {
         let (a, b) = mio::net::UnixStream::pair()?;
@@ -82,7 +81,7 @@ impl UnixStream {
     /// What the system says.
     ///
     /// ```
-    /// let (a, _b) = heist_async::net::UnixStream::pair().unwrap();
+    /// let (a, _b) = heist::net::UnixStream::pair().unwrap();
     /// assert!(a.local_addr().unwrap().is_unnamed());
     /// assert!(a.peer_addr().unwrap().is_unnamed());
     /// ```
@@ -107,7 +106,7 @@ impl UnixStream {
     ///
     /// ```
     /// let (stream, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-    /// let stream = heist_async::net::UnixStream::from_std(stream).unwrap();
+    /// let stream = heist::net::UnixStream::from_std(stream).unwrap();
     /// let stream: std::os::unix::net::UnixStream = stream.into_std();
     /// ```
     pub fn from_std(stream: std::os::unix::net::UnixStream) -> io::Result<Self> {

@@ -4,9 +4,9 @@ use super::calls::{CallKind, Listed};
 use super::handoff::{Receiver, handoff};
 use super::{in_current_span, queue, threads};
 use crate::task::{self, JoinHandle, turn};
-use heist_pool::job::{HeapJob, halt_unwinding};
-use heist_pool::pool::Pool;
-use heist_pool::worker::Worker;
+use heist_pool::raw::job::{halt_unwinding, heap_job};
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::worker::Worker;
 use heist_sync::StdArc as Arc;
 use std::panic::Location;
 
@@ -20,8 +20,8 @@ use std::panic::Location;
 /// timers and sockets, belong to the pool in which [`spawn`](crate::task::spawn) would have started a task.
 ///
 /// ```
-/// let bytes = heist_async::block_on(async {
-///     heist_async::task::spawn_blocking(|| std::fs::read("Cargo.toml")).await
+/// let bytes = heist::block_on(async {
+///     heist::task::spawn_blocking(|| std::fs::read("Cargo.toml")).await
 /// });
 /// assert!(!bytes.unwrap().unwrap().is_empty());
 /// ```
@@ -51,7 +51,7 @@ where
     let pool = turn::pool();
     let keeper = Arc::clone(&pool);
     let f = in_current_span(f);
-    let listed = Listed::new(CallKind::Blocking, name, site);
+    let listed = Listed::new(&pool, CallKind::Blocking, name, site);
     let call = Box::new(move || {
         if sender.is_unwanted() {
             return drop_quietly(&keeper, f);
@@ -72,7 +72,7 @@ where
             None => call(),
         };
         // SAFETY: `call` does not unwind, and borrows nothing.
-        queue(&pool, unsafe { HeapJob::boxed(job, std::ptr::null()) });
+        queue(&pool, unsafe { heap_job(job, std::ptr::null()) });
     }
     receiver
 }
@@ -86,8 +86,8 @@ fn drop_quietly<F>(pool: &Pool, f: F) {
 /// How many threads are there for [`spawn_blocking`] now. They go after ten seconds without work.
 ///
 /// ```
-/// heist_async::block_on(heist_async::task::spawn_blocking(|| ())).unwrap();
-/// assert!(heist_async::task::blocking_threads() >= 1);
+/// heist::block_on(heist::task::spawn_blocking(|| ())).unwrap();
+/// assert!(heist::task::blocking_threads() >= 1);
 /// ```
 pub fn blocking_threads() -> usize {
     threads::count()

@@ -1,5 +1,8 @@
-//! What the closures of `spawn_blocking` and `compute` are doing: a list for whoever asks.
+//! What the closures that were given to heist are doing: a list for whoever asks. Those of `spawn_blocking` and `compute` are in lists
+//! here; what workers are inside of, the pools tell.
 
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::threads::{Closure, ClosureKind};
 use heist_sync::{Mutex, lock};
 use std::fmt;
 use std::panic::Location;
@@ -8,7 +11,7 @@ use std::time::{Duration, Instant};
 /// What a [`CallInfo`] is about.
 ///
 /// ```
-/// use heist_async::task::{CallKind, dump_calls};
+/// use heist::task::{CallKind, dump_calls};
 /// let blocked = dump_calls().iter().filter(|call| call.kind() == CallKind::Blocking && call.is_running()).count();
 /// println!("{blocked} blocking calls");
 /// ```
@@ -19,20 +22,25 @@ pub enum CallKind {
     Blocking,
     /// A closure of [`compute`](super::compute()).
     Compute,
+    /// A closure of `heist::blocking`, which blocks a worker's own thread.
+    BlockingInPlace,
+    /// A detached job: a closure of `heist::spawn`, `spawn_fifo` or `spawn_broadcast`.
+    Job,
+    /// A closure of `ThreadPool::install`, `join`, `scope` or `scope_fifo`, which another thread waits for.
+    Install,
 }
 
-/// A closure of [`spawn_blocking`](super::spawn_blocking()) or [`compute`](super::compute()) that is queued or runs, as it was a
-/// moment ago.
+/// A closure that was given to heist and runs, or waits for a thread, as it was a moment ago.
 ///
 /// ```
 /// let (end, ended) = std::sync::mpsc::channel::<()>();
-/// let handle = heist_async::task::Builder::new().name("reader").spawn_blocking(move || ended.recv());
-/// let calls = heist_async::task::dump_calls();
+/// let handle = heist::task::Builder::new().name("reader").spawn_blocking(move || ended.recv());
+/// let calls = heist::task::dump_calls();
 /// let call = calls.iter().find(|call| call.name() == Some("reader")).unwrap();
 /// assert_eq!(call.site().file(), file!());
 /// println!("{call}");
 /// # drop(end);
-/// # let _ = heist_async::block_on(handle);
+/// # let _ = heist::block_on(handle);
 /// ```
 #[derive(Clone, Debug)]
 pub struct CallInfo {
@@ -44,6 +52,18 @@ pub struct CallInfo {
 }
 
 impl CallInfo {
+    /// What a worker is inside of.
+    #[doc(hidden)]
+    pub fn of_closure(closure: Closure) -> Self {
+        let kind = match closure.kind {
+            ClosureKind::Job => CallKind::Job,
+            ClosureKind::Install => CallKind::Install,
+            ClosureKind::Blocking => CallKind::BlockingInPlace,
+            ClosureKind::Compute => CallKind::Compute,
+        };
+        Self { kind, name: None, site: closure.site, is_running: true, since: closure.since }
+    }
+
     /// Which function it was given to.
     ///
     /// See [`CallKind`] for an example.
@@ -75,7 +95,7 @@ impl CallInfo {
     /// For how long it has been running, or waiting.
     ///
     /// ```
-    /// for call in heist_async::task::dump_calls().iter().filter(|call| call.since().as_secs() > 10) {
+    /// for call in heist::task::dump_calls().iter().filter(|call| call.since().as_secs() > 10) {
     ///     println!("slow: {call}");
     /// }
     /// ```
@@ -89,6 +109,9 @@ impl fmt::Display for CallInfo {
         let kind = match self.kind {
             CallKind::Blocking => "blocking call",
             CallKind::Compute => "computation",
+            CallKind::BlockingInPlace => "blocking call in place",
+            CallKind::Job => "job",
+            CallKind::Install => "installed job",
         };
         let state = if self.is_running { "running" } else { "queued" };
         write!(f, "{kind} {state} for {:?}, called at {}", self.since, self.site)?;
@@ -112,6 +135,8 @@ struct List {
 }
 
 struct Entry {
+    /// The address of its pool, which the call keeps.
+    pool: usize,
     kind: CallKind,
     name: Option<Box<str>>,
     site: &'static Location<'static>,
@@ -126,8 +151,14 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    pub fn new(kind: CallKind, name: Option<Box<str>>, site: &'static Location<'static>) -> Self {
-        let entry = Some(Entry { kind, name, site, is_running: false, since: Instant::now() });
+    pub fn new(
+        pool: &Pool,
+        kind: CallKind,
+        name: Option<Box<str>>,
+        site: &'static Location<'static>,
+    ) -> Self {
+        let pool = std::ptr::from_ref(pool).addr();
+        let entry = Some(Entry { pool, kind, name, site, is_running: false, since: Instant::now() });
         // The address of something on the stack differs from thread to thread, in its upper bits; the product spreads them.
         let page = (std::ptr::from_ref(&entry).addr() >> 12) as u32;
         let list = &CALLS[(page.wrapping_mul(0x9e37_79b9) >> 16) as usize % LISTS];
@@ -164,14 +195,10 @@ impl Drop for Listed {
     }
 }
 
-/// Every closure of [`spawn_blocking`](super::spawn_blocking()) and [`compute`](super::compute()) that is queued or runs, in any
-/// pool, each as it was at some moment during the call. The tasks that await them are shown by [`dump`](crate::task::dump()).
-///
-/// See [`CallInfo`] for an example.
-pub fn dump_calls() -> Vec<CallInfo> {
+fn collect(wanted: impl Fn(&Entry) -> bool) -> Vec<CallInfo> {
     let mut all = Vec::new();
     for list in &CALLS {
-        all.extend(lock(list).entries.iter().flatten().map(|entry| CallInfo {
+        all.extend(lock(list).entries.iter().flatten().filter(|entry| wanted(entry)).map(|entry| CallInfo {
             kind: entry.kind,
             name: entry.name.clone(),
             site: entry.site,
@@ -180,4 +207,40 @@ pub fn dump_calls() -> Vec<CallInfo> {
         }));
     }
     all
+}
+
+/// The closures that were given to heist, in any pool, each as it was at some moment during the call: those of
+/// [`spawn_blocking`](super::spawn_blocking()) and [`compute`](super::compute()) that are queued or run, and the detached jobs, the
+/// installed ones and the calls of `heist::blocking` that workers are inside of. Where these nest on one thread, the innermost is told.
+///
+/// Jobs of scopes and halves of joins have no entry of their own: they are too cheap for that. The tasks are shown by
+/// [`dump`](crate::task::dump()).
+///
+/// ```
+/// use heist::task::{CallKind, dump_calls};
+///
+/// let (begin, begun) = std::sync::mpsc::channel();
+/// let (end, ended) = std::sync::mpsc::channel::<()>();
+/// heist::spawn(move || {
+///     begin.send(()).unwrap();
+///     let _ = ended.recv();
+/// });
+/// begun.recv().unwrap();
+/// assert!(dump_calls().iter().any(|call| call.kind() == CallKind::Job && call.site().file() == file!()));
+/// # drop(end);
+/// ```
+pub fn dump_calls() -> Vec<CallInfo> {
+    let mut all = collect(|_| true);
+    for pool in heist_pool::raw::global::all() {
+        let closures = pool.threads().now().into_iter().filter_map(|thread| thread.closure);
+        // Computations are in the lists, with those that are queued.
+        all.extend(closures.filter(|closure| closure.kind != ClosureKind::Compute).map(CallInfo::of_closure));
+    }
+    all
+}
+
+/// The closures of `spawn_blocking` and `compute` that are queued or run, of `pool`.
+#[doc(hidden)]
+pub fn dump_calls_of(pool: &Pool) -> Vec<CallInfo> {
+    collect(|entry| entry.pool == std::ptr::from_ref(pool).addr())
 }

@@ -5,7 +5,9 @@ use super::handoff::{Receiver, handoff};
 use super::{in_current_span, queue};
 use crate::budget;
 use crate::task::turn;
-use heist_pool::job::{HeapJob, halt_unwinding};
+use heist_pool::raw::job::{halt_unwinding, heap_job};
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::threads::{ClosureKind, named};
 use heist_sync::StdArc as Arc;
 use std::future::Future;
 use std::panic::Location;
@@ -18,7 +20,7 @@ use std::task::{Context, Poll, ready};
 /// The job starts at once, whether or not the result is awaited. Dropping the future does not stop it.
 ///
 /// ```
-/// let sum = heist_async::block_on(async { heist_async::task::compute(|| (1..=100u64).sum::<u64>()).await });
+/// let sum = heist::block_on(async { heist::task::compute(|| (1..=100u64).sum::<u64>()).await });
 /// assert_eq!(sum, 5050);
 /// ```
 ///
@@ -31,14 +33,25 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
+    compute_in(&turn::pool(), f)
+}
+
+/// As [`compute`], in `pool`: heist's `ThreadPool::compute`.
+#[doc(hidden)]
+#[track_caller]
+pub fn compute_in<F, R>(pool: &Arc<Pool>, f: F) -> Compute<R>
+where
+    F: FnOnce() -> R + Send + 'static,
+    R: Send + 'static,
+{
+    let site = Location::caller();
     let (sender, receiver) = handoff();
-    let pool = turn::pool();
-    let keeper = Arc::clone(&pool);
+    let keeper = Arc::clone(pool);
     let f = in_current_span(f);
-    let listed = Listed::new(CallKind::Compute, None, Location::caller());
+    let listed = Listed::new(pool, CallKind::Compute, None, site);
     let job = move || {
         listed.begin();
-        let outcome = halt_unwinding(f);
+        let outcome = halt_unwinding(|| named(ClosureKind::Compute, site, f));
         // Before anybody can know that it is over.
         drop(listed);
         if let Some(payload) = sender.send(outcome) {
@@ -46,18 +59,18 @@ where
         }
     };
     // SAFETY: it does not unwind, as neither `send` nor `deliver_panic` does, and borrows nothing.
-    let job = unsafe { HeapJob::boxed(job, std::ptr::null()) };
-    queue(&pool, job);
+    let job = unsafe { heap_job(job, std::ptr::null()) };
+    queue(pool, job);
     Compute(receiver)
 }
 
 /// The result of [`compute`], when it is there.
 ///
 /// ```
-/// use heist_async::task::{Compute, compute};
+/// use heist::task::{Compute, compute};
 ///
 /// let sums: Vec<Compute<u64>> = (1..=3u64).map(|n| compute(move || (1..=n).sum())).collect();
-/// heist_async::block_on(async {
+/// heist::block_on(async {
 ///     for (sum, wanted) in sums.into_iter().zip([1, 3, 6]) {
 ///         assert_eq!(sum.await, wanted);
 ///     }

@@ -1,6 +1,6 @@
 //! One value from a thread to a future.
 
-use heist_pool::job::{Payload, halt_unwinding};
+use heist_pool::raw::job::{Payload, halt_unwinding};
 use heist_sync::{Mutex, StdArc as Arc, lock};
 use std::future::Future;
 use std::pin::Pin;

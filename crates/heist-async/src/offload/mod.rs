@@ -8,18 +8,18 @@ mod pinned;
 mod threads;
 
 pub use blocking::{blocking_threads, spawn_blocking};
-pub use calls::{CallInfo, CallKind, dump_calls};
-pub use compute::{Compute, compute};
+pub use calls::{CallInfo, CallKind, dump_calls, dump_calls_of};
+pub use compute::{Compute, compute, compute_in};
 pub use pinned::spawn_pinned;
 
 pub(crate) use blocking::begin_blocking;
 pub(crate) use pinned::begin_pinned;
 
 use crate::task;
-use heist_pool::global;
-use heist_pool::job::JobRef;
-use heist_pool::pool::Pool;
-use heist_pool::worker::Worker;
+use heist_pool::raw::global;
+use heist_pool::raw::job::JobRef;
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::worker::Worker;
 use heist_sync::StdArc as Arc;
 
 /// A job that begins on the thread where this is dropped.

@@ -3,7 +3,7 @@
 use super::handoff::{Receiver, handoff};
 use crate::block_on;
 use crate::task::{self, JoinHandle, turn};
-use heist_pool::job::halt_unwinding;
+use heist_pool::raw::job::halt_unwinding;
 use heist_sync::thread;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -19,12 +19,12 @@ use std::task::Poll;
 /// ```
 /// use std::rc::Rc;
 ///
-/// let handle = heist_async::task::spawn_pinned(|| async {
+/// let handle = heist::task::spawn_pinned(|| async {
 ///     let local = Rc::new(20);
-///     heist_async::task::yield_now().await;
+///     heist::task::yield_now().await;
 ///     *local + 1
 /// })?;
-/// assert_eq!(heist_async::block_on(handle).unwrap(), 21);
+/// assert_eq!(heist::block_on(handle).unwrap(), 21);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///

@@ -10,8 +10,8 @@ use std::panic::Location;
 /// Says more about a task before it is spawned.
 ///
 /// ```
-/// let handle = heist_async::task::Builder::new().name("answer").spawn(async { 42 });
-/// assert_eq!(heist_async::block_on(handle).unwrap(), 42);
+/// let handle = heist::task::Builder::new().name("answer").spawn(async { 42 });
+/// assert_eq!(heist::block_on(handle).unwrap(), 42);
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "a Builder does nothing until it spawns"]
@@ -31,8 +31,8 @@ impl Builder {
     /// Nothing said yet.
     ///
     /// ```
-    /// let handle = heist_async::task::Builder::new().spawn(async {});
-    /// heist_async::block_on(handle).unwrap();
+    /// let handle = heist::task::Builder::new().spawn(async {});
+    /// heist::block_on(handle).unwrap();
     /// ```
     pub fn new() -> Self {
         Self::default()
@@ -41,8 +41,8 @@ impl Builder {
     /// What [`dump`](super::dump()) and [`dump_calls`](super::dump_calls()) show.
     ///
     /// ```
-    /// let handle = heist_async::task::Builder::new().name("sleeper").spawn(std::future::pending::<()>());
-    /// assert!(heist_async::task::dump().iter().any(|task| task.name() == Some("sleeper")));
+    /// let handle = heist::task::Builder::new().name("sleeper").spawn(std::future::pending::<()>());
+    /// assert!(heist::task::dump().iter().any(|task| task.name() == Some("sleeper")));
     /// # drop(handle);
     /// ```
     pub fn name(mut self, name: impl Into<String>) -> Self {
@@ -53,8 +53,8 @@ impl Builder {
     /// As [`spawn`](super::spawn()).
     ///
     /// ```
-    /// let handle = heist_async::task::Builder::new().name("n").spawn(async { 1 });
-    /// assert_eq!(heist_async::block_on(handle).unwrap(), 1);
+    /// let handle = heist::task::Builder::new().name("n").spawn(async { 1 });
+    /// assert_eq!(heist::block_on(handle).unwrap(), 1);
     /// ```
     #[track_caller]
     pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
@@ -68,9 +68,10 @@ impl Builder {
     /// As [`spawn_in`](super::spawn_in()).
     ///
     /// ```
-    /// let pool = heist_pool::global::pool();
-    /// let handle = heist_async::task::Builder::new().name("n").spawn_in(pool, async { 1 });
-    /// assert_eq!(heist_async::block_on(handle).unwrap(), 1);
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let handle = heist::task::Builder::new().name("n").spawn_in(&pool, async { 1 });
+    /// assert_eq!(heist::block_on(handle).unwrap(), 1);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     #[track_caller]
     pub fn spawn_in<F>(self, pool: &impl super::InPool, future: F) -> JoinHandle<F::Output>
@@ -84,8 +85,8 @@ impl Builder {
     /// As [`spawn_blocking`](super::spawn_blocking()).
     ///
     /// ```
-    /// let handle = heist_async::task::Builder::new().name("reader").spawn_blocking(|| 1);
-    /// assert_eq!(heist_async::block_on(handle).unwrap(), 1);
+    /// let handle = heist::task::Builder::new().name("reader").spawn_blocking(|| 1);
+    /// assert_eq!(heist::block_on(handle).unwrap(), 1);
     /// ```
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     #[track_caller]
@@ -104,10 +105,10 @@ impl Builder {
     /// If the thread cannot be started.
     ///
     /// ```
-    /// let handle = heist_async::task::Builder::new().name("window").spawn_pinned(|| async {
+    /// let handle = heist::task::Builder::new().name("window").spawn_pinned(|| async {
     ///     *std::rc::Rc::new(1)
     /// })?;
-    /// assert_eq!(heist_async::block_on(handle).unwrap(), 1);
+    /// assert_eq!(heist::block_on(handle).unwrap(), 1);
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[cfg(not(any(heist_loom, heist_shuttle)))]

@@ -1,14 +1,15 @@
 //! The memory of a task: a head that everybody knows, a tail for what few tasks need, and the future, whose place its output
 //! takes.
 
+use super::Id;
 use super::arena::{self, Class};
 use super::home::{Home, Keep};
 use super::state::{Loose, State, Word};
-use super::{Id, clock};
-use heist_pool::job::Payload;
-use heist_pool::task::{Header, Place, TaskRef, Vtable as PoolVtable};
+use heist_pool::raw::job::Payload;
+use heist_pool::raw::task::{Header, Place, TaskRef, Vtable as PoolVtable};
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::cell::UnsafeCell;
+use heist_sync::clock::coarse_ms;
 use std::alloc::Layout;
 use std::future::Future;
 use std::mem::{self, ManuallyDrop, MaybeUninit, offset_of};
@@ -132,7 +133,7 @@ impl<F: Future, X: Tail> Task<F, X> {
             (&raw mut (*head).header).write(Header::with_table(table));
             (&raw mut (*head).home).write(home);
             (&raw mut (*head).site).write(site);
-            (&raw mut (*head).since_ms).write(AtomicU32::new(clock::now_ms()));
+            (&raw mut (*head).since_ms).write(AtomicU32::new(coarse_ms()));
             arena::next_generation(&raw mut (*head).generation);
             #[cfg(heist_loom)]
             (&raw mut (*head).stage).write(UnsafeCell::new(()));
@@ -335,7 +336,7 @@ impl Head {
     #[inline]
     pub(super) fn stamp(&self) {
         // ORDERING: relaxed: for people to read.
-        self.since_ms.store(clock::now_ms(), Ordering::Relaxed);
+        self.since_ms.store(coarse_ms(), Ordering::Relaxed);
     }
 
     /// The cell goes back: the caller has all of it to itself.

@@ -2,8 +2,9 @@
 
 use super::cell::{Head, Raw};
 use super::state::Word;
-use super::{Id, arena, clock, handle};
-use heist_pool::pool::Pool;
+use super::{Id, arena, handle};
+use heist_pool::raw::pool::Pool;
+use heist_sync::clock::coarse_ms;
 use std::fmt;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -12,9 +13,9 @@ use std::time::Duration;
 /// What a task is doing.
 ///
 /// ```
-/// let handle = heist_async::task::spawn(std::future::pending::<()>());
-/// let all = heist_async::task::dump();
-/// assert!(all.iter().any(|task| task.id() == handle.id() && task.state() != heist_async::task::State::Done));
+/// let handle = heist::task::spawn(std::future::pending::<()>());
+/// let all = heist::task::dump();
+/// assert!(all.iter().any(|task| task.id() == handle.id() && task.state() != heist::task::State::Done));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -62,8 +63,8 @@ impl fmt::Display for State {
 /// One task, as it was a moment ago.
 ///
 /// ```
-/// let handle = heist_async::task::spawn(std::future::pending::<()>());
-/// let all = heist_async::task::dump();
+/// let handle = heist::task::spawn(std::future::pending::<()>());
+/// let all = heist::task::dump();
 /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
 /// assert_eq!(info.site().file(), file!());
 /// println!("{info}");
@@ -82,8 +83,8 @@ impl Info {
     /// Its id.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
-    /// let all = heist_async::task::dump();
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
+    /// let all = heist::task::dump();
     /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
     /// assert_eq!(info.id(), handle.id());
     /// ```
@@ -94,8 +95,8 @@ impl Info {
     /// The name that it was spawned with.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
-    /// let all = heist_async::task::dump();
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
+    /// let all = heist::task::dump();
     /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
     /// assert_eq!(info.name(), None);
     /// ```
@@ -106,8 +107,8 @@ impl Info {
     /// Where it was spawned.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
-    /// let all = heist_async::task::dump();
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
+    /// let all = heist::task::dump();
     /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
     /// assert!(info.site().line() > 0);
     /// ```
@@ -118,10 +119,10 @@ impl Info {
     /// What it is doing.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
-    /// let all = heist_async::task::dump();
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
+    /// let all = heist::task::dump();
     /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
-    /// assert_ne!(info.state(), heist_async::task::State::Done);
+    /// assert_ne!(info.state(), heist::task::State::Done);
     /// ```
     pub fn state(&self) -> State {
         self.state
@@ -130,8 +131,8 @@ impl Info {
     /// For how long, to a few milliseconds. Of a task that waits or is done: since its last poll began.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
-    /// let all = heist_async::task::dump();
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
+    /// let all = heist::task::dump();
     /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
     /// assert!(info.since() < std::time::Duration::from_secs(60));
     /// ```
@@ -142,8 +143,8 @@ impl Info {
     /// How many wakers of it exist.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
-    /// let all = heist_async::task::dump();
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
+    /// let all = heist::task::dump();
     /// let info = all.iter().find(|task| task.id() == handle.id()).unwrap();
     /// assert_eq!(info.wakers(), 0);
     /// ```
@@ -196,7 +197,7 @@ impl Drop for Pin {
 }
 
 fn collect(mut wanted: impl FnMut(&Pin) -> bool) -> Vec<Info> {
-    let now_ms = clock::now_ms();
+    let now_ms = coarse_ms();
     let mut all = Vec::new();
     arena::for_each(|cell| {
         if let Some(pin) = Pin::new(cell)
@@ -215,8 +216,8 @@ fn collect(mut wanted: impl FnMut(&Pin) -> bool) -> Vec<Info> {
 /// compute are shown by [`dump_calls`](super::dump_calls()).
 ///
 /// ```
-/// let handle = heist_async::task::spawn(std::future::pending::<()>());
-/// for task in heist_async::task::dump() {
+/// let handle = heist::task::spawn(std::future::pending::<()>());
+/// for task in heist::task::dump() {
 ///     println!("{task}");
 /// }
 /// # drop(handle);
@@ -234,8 +235,8 @@ pub fn dump_of(pool: &Pool) -> Vec<Info> {
 /// Every task that waits though nobody has a waker of it. Its handle can still abort it.
 ///
 /// ```
-/// let handle = heist_async::task::spawn(std::future::pending::<()>());
-/// while !heist_async::task::leaked().iter().any(|task| task.id() == handle.id()) {
+/// let handle = heist::task::spawn(std::future::pending::<()>());
+/// while !heist::task::leaked().iter().any(|task| task.id() == handle.id()) {
 ///     std::thread::yield_now();
 /// }
 /// ```

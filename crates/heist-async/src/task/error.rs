@@ -1,19 +1,19 @@
 //! Why a task has no output.
 
 use super::Id;
-use heist_pool::job::Payload;
+use heist_pool::raw::job::Payload;
 use std::error::Error;
 use std::fmt;
 
 /// Why a task ended without an output: it panicked, or it was cancelled.
 ///
 /// ```
-/// let handle = heist_async::task::spawn(async {
+/// let handle = heist::task::spawn(async {
 ///     if true {
 ///         panic!("no luck");
 ///     }
 /// });
-/// let error = heist_async::block_on(handle).unwrap_err();
+/// let error = heist::block_on(handle).unwrap_err();
 /// assert!(error.is_panic());
 /// assert_eq!(error.into_panic().downcast_ref::<&str>(), Some(&"no luck"));
 /// ```
@@ -54,10 +54,10 @@ impl JoinError {
     /// The task's id.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
     /// let id = handle.id();
     /// handle.abort();
-    /// assert_eq!(heist_async::block_on(handle).unwrap_err().id(), id);
+    /// assert_eq!(heist::block_on(handle).unwrap_err().id(), id);
     /// ```
     pub fn id(&self) -> Id {
         self.id
@@ -66,9 +66,9 @@ impl JoinError {
     /// Whether it was aborted, or nobody was left who could have woken it.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
     /// handle.abort();
-    /// assert!(heist_async::block_on(handle).unwrap_err().is_cancelled());
+    /// assert!(heist::block_on(handle).unwrap_err().is_cancelled());
     /// ```
     pub fn is_cancelled(&self) -> bool {
         matches!(self.why, Why::Cancelled)
@@ -77,8 +77,8 @@ impl JoinError {
     /// Whether it panicked.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(async { assert_eq!(1, 2) });
-    /// assert!(heist_async::block_on(handle).unwrap_err().is_panic());
+    /// let handle = heist::task::spawn(async { assert_eq!(1, 2) });
+    /// assert!(heist::block_on(handle).unwrap_err().is_panic());
     /// ```
     pub fn is_panic(&self) -> bool {
         matches!(self.why, Why::Panicked(_))
@@ -90,8 +90,8 @@ impl JoinError {
     /// If the task was cancelled.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(async { std::panic::panic_any(7) });
-    /// let payload = heist_async::block_on(handle).unwrap_err().into_panic();
+    /// let handle = heist::task::spawn(async { std::panic::panic_any(7) });
+    /// let payload = heist::block_on(handle).unwrap_err().into_panic();
     /// assert_eq!(payload.downcast_ref(), Some(&7));
     /// ```
     #[track_caller]
@@ -105,9 +105,9 @@ impl JoinError {
     /// The panic's payload, or the error itself if the task was cancelled.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
     /// handle.abort();
-    /// let error = heist_async::block_on(handle).unwrap_err();
+    /// let error = heist::block_on(handle).unwrap_err();
     /// assert!(error.try_into_panic().is_err());
     /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn std::any::Any + Send + 'static>, Self> {

@@ -4,8 +4,8 @@ use super::cell::{Head, Raw};
 use super::state::{Loose, Outcome, Word};
 use super::{Id, JoinError};
 use crate::budget;
-use heist_pool::job::Payload;
-use heist_pool::task::Place;
+use heist_pool::raw::job::Payload;
+use heist_pool::raw::task::Place;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -14,15 +14,17 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker, ready};
 
-/// Awaits a task's output. Dropped, it leaves the task to run on its own.
+/// Awaits a task's output.
+///
+/// Dropping it detaches the task: it runs on, and nobody gets its output. [`abort`](Self::abort) cancels the task instead. A task that
+/// nobody awaits and that panics has its panic delivered to the pool's panic handler.
 ///
 /// A task that waits, whose last waker and handle are gone, could never run again: it is cancelled.
 ///
 /// ```
-/// let handle = heist_async::task::spawn(async { 6 * 7 });
-/// assert_eq!(heist_async::block_on(handle).unwrap(), 42);
+/// let handle = heist::task::spawn(async { 6 * 7 });
+/// assert_eq!(heist::block_on(handle).unwrap(), 42);
 /// ```
-#[must_use = "a JoinHandle does nothing by itself; drop it to detach the task"]
 pub struct JoinHandle<T> {
     /// The task's address; its lowest bit says that the output was taken.
     tagged: NonNull<Head>,
@@ -134,9 +136,9 @@ impl<T> JoinHandle<T> {
     /// ended.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
     /// handle.abort();
-    /// assert!(heist_async::block_on(handle).unwrap_err().is_cancelled());
+    /// assert!(heist::block_on(handle).unwrap_err().is_cancelled());
     /// ```
     pub fn abort(&self) {
         abort(self.task());
@@ -145,9 +147,9 @@ impl<T> JoinHandle<T> {
     /// A handle that can only abort.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
     /// handle.abort_handle().abort();
-    /// assert!(heist_async::block_on(handle).unwrap_err().is_cancelled());
+    /// assert!(heist::block_on(handle).unwrap_err().is_cancelled());
     /// ```
     pub fn abort_handle(&self) -> AbortHandle {
         self.task().state.hold();
@@ -157,7 +159,7 @@ impl<T> JoinHandle<T> {
     /// Whether the task has ended, in whatever way.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
     /// assert!(!handle.is_finished());
     /// ```
     pub fn is_finished(&self) -> bool {
@@ -167,7 +169,7 @@ impl<T> JoinHandle<T> {
     /// The task's id.
     ///
     /// ```
-    /// let (a, b) = (heist_async::task::spawn(async {}), heist_async::task::spawn(async {}));
+    /// let (a, b) = (heist::task::spawn(async {}), heist::task::spawn(async {}));
     /// assert_ne!(a.id(), b.id());
     /// ```
     pub fn id(&self) -> Id {
@@ -260,10 +262,10 @@ pub(super) fn abort(task: Raw) {
 /// It does not count as a way for the task to go on: a waiting task whose last waker and `JoinHandle` are gone is cancelled.
 ///
 /// ```
-/// let handle = heist_async::task::spawn(std::future::pending::<()>());
+/// let handle = heist::task::spawn(std::future::pending::<()>());
 /// let abort = handle.abort_handle();
 /// abort.abort();
-/// assert!(heist_async::block_on(handle).is_err());
+/// assert!(heist::block_on(handle).is_err());
 /// assert!(abort.is_finished());
 /// ```
 pub struct AbortHandle {
@@ -288,9 +290,9 @@ impl AbortHandle {
     /// As [`JoinHandle::abort`].
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
     /// handle.abort_handle().abort();
-    /// assert!(heist_async::block_on(handle).is_err());
+    /// assert!(heist::block_on(handle).is_err());
     /// ```
     pub fn abort(&self) {
         abort(self.task);
@@ -299,7 +301,7 @@ impl AbortHandle {
     /// As [`JoinHandle::is_finished`].
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(std::future::pending::<()>());
+    /// let handle = heist::task::spawn(std::future::pending::<()>());
     /// assert!(!handle.abort_handle().is_finished());
     /// ```
     pub fn is_finished(&self) -> bool {
@@ -309,7 +311,7 @@ impl AbortHandle {
     /// As [`JoinHandle::id`].
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(async {});
+    /// let handle = heist::task::spawn(async {});
     /// assert_eq!(handle.abort_handle().id(), handle.id());
     /// ```
     pub fn id(&self) -> Id {

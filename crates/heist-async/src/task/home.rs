@@ -1,9 +1,9 @@
 //! The pool that a task runs in, as one word of its cell.
 
-use heist_pool::job::Payload;
-use heist_pool::pool::Pool;
-use heist_pool::task::{Place, TaskRef};
-use heist_pool::{global, worker::Worker};
+use heist_pool::raw::job::Payload;
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::task::{Place, TaskRef};
+use heist_pool::raw::{global, worker::Worker};
 use heist_sync::StdArc as Arc;
 use std::ptr;
 

@@ -1,7 +1,7 @@
 //! Where the tasks of a model go instead of into a pool: one queue.
 
-use heist_pool::job::Payload;
-use heist_pool::task::{Place, TaskRef};
+use heist_pool::raw::job::Payload;
+use heist_pool::raw::task::{Place, TaskRef};
 use heist_sync::{Mutex, lock};
 use std::collections::VecDeque;
 use std::ptr;
@@ -49,7 +49,7 @@ impl Home {
     pub(crate) unsafe fn deliver_panic(self, payload: Payload) {
         // SAFETY: by the caller.
         unsafe { &(*self.0).panics }.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        heist_pool::job::discard(payload);
+        heist_pool::raw::job::discard(payload);
     }
 }
 

@@ -9,9 +9,9 @@ use std::num::NonZeroU64;
 /// It prints as place and generation, `17.3` for the third task in place 17.
 ///
 /// ```
-/// let handle = heist_async::task::spawn(async { heist_async::task::id() });
+/// let handle = heist::task::spawn(async { heist::task::id() });
 /// let id = handle.id();
-/// assert_eq!(heist_async::block_on(handle).unwrap(), id);
+/// assert_eq!(heist::block_on(handle).unwrap(), id);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Id(NonZeroU64);
@@ -26,7 +26,7 @@ impl Id {
     /// As a number.
     ///
     /// ```
-    /// let handle = heist_async::task::spawn(async {});
+    /// let handle = heist::task::spawn(async {});
     /// assert_eq!(handle.id().as_u64(), handle.id().as_u64());
     /// ```
     pub fn as_u64(self) -> u64 {

@@ -47,7 +47,7 @@ impl World {
         let home = Home::in_queue(&self.queue);
         let task = Task::make(future, (), home, Location::caller(), Word::spawned(true, 0));
         // SAFETY: a new task's.
-        unsafe { task.schedule(heist_pool::task::Place::Next) };
+        unsafe { task.schedule(heist_pool::raw::task::Place::Next) };
         // SAFETY: the handle that the word counts.
         unsafe { JoinHandle::new(task) }
     }

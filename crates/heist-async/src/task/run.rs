@@ -3,8 +3,8 @@
 use super::cell::{Head, Raw, Tail, Task};
 use super::state::{Finish, Outcome, Pend, Start};
 use super::{turn, waker};
-use heist_pool::job::{Payload, halt_unwinding};
-use heist_pool::task::{Header, Place};
+use heist_pool::raw::job::{Payload, halt_unwinding};
+use heist_pool::raw::task::{Header, Place};
 use heist_sync::planted::is_planted;
 use std::future::Future;
 use std::mem::ManuallyDrop;

@@ -5,7 +5,7 @@ use super::handle::{AbortHandle, JoinHandle};
 use super::home::Home;
 use super::{JoinError, spawn, turn};
 use crate::budget;
-use heist_pool::job::{Payload, halt_unwinding};
+use heist_pool::raw::job::{Payload, halt_unwinding};
 use heist_sync::{Mutex, StdArc as Arc, lock};
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,9 +16,9 @@ use std::task::{Context, Poll, Waker, ready};
 /// Tasks with the same kind of output, awaited as they end. Dropped, it aborts those that have not ended.
 ///
 /// ```
-/// use heist_async::task::JoinSet;
+/// use heist::task::JoinSet;
 ///
-/// let sum = heist_async::block_on(async {
+/// let sum = heist::block_on(async {
 ///     let mut set = JoinSet::new();
 ///     for i in 0..10 {
 ///         set.spawn(async move { i });
@@ -81,7 +81,7 @@ impl<T> JoinSet<T> {
     /// An empty set.
     ///
     /// ```
-    /// let set = heist_async::task::JoinSet::<()>::new();
+    /// let set = heist::task::JoinSet::<()>::new();
     /// assert!(set.is_empty());
     /// ```
     pub fn new() -> Self {
@@ -91,7 +91,7 @@ impl<T> JoinSet<T> {
     /// How many tasks are in the set, with those that have ended and were not asked for.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::new();
+    /// let mut set = heist::task::JoinSet::new();
     /// set.spawn(async {});
     /// assert_eq!(set.len(), 1);
     /// ```
@@ -102,7 +102,7 @@ impl<T> JoinSet<T> {
     /// Whether it has no task.
     ///
     /// ```
-    /// assert!(heist_async::task::JoinSet::<()>::new().is_empty());
+    /// assert!(heist::task::JoinSet::<()>::new().is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -111,10 +111,10 @@ impl<T> JoinSet<T> {
     /// Aborts every task. They stay in the set, to be awaited.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::new();
+    /// let mut set = heist::task::JoinSet::new();
     /// set.spawn(std::future::pending::<()>());
     /// set.abort_all();
-    /// let result = heist_async::block_on(set.join_next()).unwrap();
+    /// let result = heist::block_on(set.join_next()).unwrap();
     /// assert!(result.unwrap_err().is_cancelled());
     /// ```
     pub fn abort_all(&mut self) {
@@ -124,7 +124,7 @@ impl<T> JoinSet<T> {
     /// Takes every task out of the set and lets it run on its own.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::new();
+    /// let mut set = heist::task::JoinSet::new();
     /// set.spawn(async {});
     /// set.detach_all();
     /// assert!(set.is_empty());
@@ -139,9 +139,9 @@ impl<T> JoinSet<T> {
     /// Aborts every task and waits until all have ended. Panics are dropped.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::new();
+    /// let mut set = heist::task::JoinSet::new();
     /// set.spawn(std::future::pending::<()>());
-    /// heist_async::block_on(set.shutdown());
+    /// heist::block_on(set.shutdown());
     /// assert!(set.is_empty());
     /// ```
     pub async fn shutdown(&mut self) {
@@ -154,10 +154,10 @@ impl<T> JoinSet<T> {
     /// Dropped before it is ready, it takes nothing out of the set.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::new();
+    /// let mut set = heist::task::JoinSet::new();
     /// set.spawn(async { 1 });
-    /// assert_eq!(heist_async::block_on(set.join_next()).unwrap().unwrap(), 1);
-    /// assert!(heist_async::block_on(set.join_next()).is_none());
+    /// assert_eq!(heist::block_on(set.join_next()).unwrap().unwrap(), 1);
+    /// assert!(heist::block_on(set.join_next()).is_none());
     /// ```
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         poll_fn(|cx| self.poll_join_next(cx)).await
@@ -171,8 +171,8 @@ impl<T> JoinSet<T> {
     /// If a task has panicked, that goes on here; if one was cancelled, it panics as well. The others are aborted.
     ///
     /// ```
-    /// let set: heist_async::task::JoinSet<_> = (0..3).map(|i| async move { i * i }).collect();
-    /// let mut squares = heist_async::block_on(set.join_all());
+    /// let set: heist::task::JoinSet<_> = (0..3).map(|i| async move { i * i }).collect();
+    /// let mut squares = heist::block_on(set.join_all());
     /// squares.sort();
     /// assert_eq!(squares, [0, 1, 4]);
     /// ```
@@ -191,7 +191,7 @@ impl<T> JoinSet<T> {
     /// As [`join_next`](Self::join_next), if a task has ended already.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::<()>::new();
+    /// let mut set = heist::task::JoinSet::<()>::new();
     /// assert!(set.try_join_next().is_none());
     /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
@@ -204,7 +204,7 @@ impl<T> JoinSet<T> {
     /// ```
     /// use std::task::{Context, Poll, Waker};
     ///
-    /// let mut set = heist_async::task::JoinSet::<()>::new();
+    /// let mut set = heist::task::JoinSet::<()>::new();
     /// assert!(matches!(set.poll_join_next(&mut Context::from_waker(Waker::noop())), Poll::Ready(None)));
     /// ```
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
@@ -272,10 +272,10 @@ impl<T> JoinSet<T> {
     /// Spawns a task into the set, as [`spawn`](super::spawn()) does.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::new();
+    /// let mut set = heist::task::JoinSet::new();
     /// let abort = set.spawn(std::future::pending::<()>());
     /// abort.abort();
-    /// assert!(heist_async::block_on(set.join_next()).unwrap().is_err());
+    /// assert!(heist::block_on(set.join_next()).unwrap().is_err());
     /// ```
     #[track_caller]
     pub fn spawn<F>(&mut self, future: F) -> AbortHandle
@@ -289,9 +289,11 @@ impl<T> JoinSet<T> {
     /// Spawns a task into the set, as [`spawn_in`](super::spawn_in()) does.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::new();
-    /// set.spawn_in(heist_pool::global::pool(), async { 1 });
-    /// assert_eq!(heist_async::block_on(set.join_next()).unwrap().unwrap(), 1);
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let mut set = heist::task::JoinSet::new();
+    /// set.spawn_in(&pool, async { 1 });
+    /// assert_eq!(heist::block_on(set.join_next()).unwrap().unwrap(), 1);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     #[track_caller]
     pub fn spawn_in<F>(&mut self, pool: &impl super::InPool, future: F) -> AbortHandle
@@ -305,9 +307,9 @@ impl<T> JoinSet<T> {
     /// Runs a closure that blocks, as [`spawn_blocking`](super::spawn_blocking()) does, as a task of the set.
     ///
     /// ```
-    /// let mut set = heist_async::task::JoinSet::new();
+    /// let mut set = heist::task::JoinSet::new();
     /// set.spawn_blocking(|| std::fs::read("Cargo.toml"));
-    /// let bytes = heist_async::block_on(set.join_next()).unwrap().unwrap();
+    /// let bytes = heist::block_on(set.join_next()).unwrap().unwrap();
     /// assert!(!bytes.unwrap().is_empty());
     /// ```
     #[cfg(not(any(heist_loom, heist_shuttle)))]

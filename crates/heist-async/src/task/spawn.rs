@@ -5,8 +5,8 @@ use super::handle::JoinHandle;
 use super::home::Home;
 use super::state::Word;
 use super::turn;
-use heist_pool::pool::Pool;
-use heist_pool::task::Place;
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::task::Place;
 use heist_sync::StdArc as Arc;
 use std::future::Future;
 use std::panic::Location;
@@ -16,9 +16,9 @@ use std::panic::Location;
 /// The task runs whether or not the handle is awaited.
 ///
 /// ```
-/// let answer = heist_async::block_on(async {
-///     let a = heist_async::task::spawn(async { 40 });
-///     let b = heist_async::task::spawn(async { 2 });
+/// let answer = heist::block_on(async {
+///     let a = heist::task::spawn(async { 40 });
+///     let b = heist::task::spawn(async { 2 });
 ///     a.await.unwrap() + b.await.unwrap()
 /// });
 /// assert_eq!(answer, 42);
@@ -36,11 +36,10 @@ where
 /// As [`spawn`], in `pool`.
 ///
 /// ```
-/// use heist_async::task;
-///
-/// let pool = heist_pool::global::pool();
-/// let handle = task::spawn_in(pool, async { 42 });
-/// assert_eq!(heist_async::block_on(handle).unwrap(), 42);
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let handle = heist::task::spawn_in(&pool, async { 42 });
+/// assert_eq!(heist::block_on(handle).unwrap(), 42);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
 #[track_caller]
 #[inline]

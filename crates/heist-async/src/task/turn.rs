@@ -87,7 +87,7 @@ pub(crate) fn of_future(home: Option<Home>) -> Guard {
 
 /// Runs `f`, which is no task of its own; what it spawns, and the timers and sockets that it makes, go to `pool`.
 #[cfg(not(heist_loom))]
-pub(crate) fn inside<R>(pool: &heist_sync::StdArc<heist_pool::pool::Pool>, f: impl FnOnce() -> R) -> R {
+pub(crate) fn inside<R>(pool: &heist_sync::StdArc<heist_pool::raw::pool::Pool>, f: impl FnOnce() -> R) -> R {
     struct In {
         home: Home,
         guard: Option<Guard>,
@@ -148,15 +148,15 @@ pub(super) fn home() -> Home {
 
 /// The pool of the current poll; outside of polls, of the thread, or else the global one.
 #[cfg(not(any(heist_loom, heist_shuttle)))]
-pub(crate) fn pool() -> heist_sync::StdArc<heist_pool::pool::Pool> {
+pub(crate) fn pool() -> heist_sync::StdArc<heist_pool::raw::pool::Pool> {
     let home = CURRENT.with(|current| current.home.get());
-    if home.is_none() { heist_pool::global::current() } else { home.to_arc() }
+    if home.is_none() { heist_pool::raw::global::current() } else { home.to_arc() }
 }
 
 /// Whether the current poll is another pool's than `pool`.
 #[inline]
 #[cfg(not(any(heist_loom, heist_shuttle)))]
-pub(crate) fn is_elsewhere(pool: &heist_pool::pool::Pool) -> bool {
+pub(crate) fn is_elsewhere(pool: &heist_pool::raw::pool::Pool) -> bool {
     let home = CURRENT.with(|current| current.home.get());
     !home.is_none() && !home.is_in(pool)
 }

@@ -1,7 +1,7 @@
 //! Wakers. Each counts in its task's word; the one that a poll lends does not.
 
 use super::cell::{Head, Raw};
-use heist_pool::task::Place;
+use heist_pool::raw::task::Place;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::task::{RawWaker, RawWakerVTable, Waker};

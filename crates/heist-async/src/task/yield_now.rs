@@ -6,7 +6,7 @@ use std::task::Poll;
 /// Lets other tasks run: the calling task goes on behind everything that its thread has queued.
 ///
 /// ```
-/// heist_async::block_on(heist_async::task::yield_now());
+/// heist::block_on(heist::task::yield_now());
 /// ```
 pub async fn yield_now() {
     let mut has_yielded = false;

@@ -16,9 +16,9 @@ const LATE: Duration = Duration::from_millis(5);
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// # heist_async::block_on(async {
+/// # heist::block_on(async {
 /// let begin = Instant::now();
-/// let mut interval = heist_async::time::interval(Duration::from_millis(1));
+/// let mut interval = heist::time::interval(Duration::from_millis(1));
 /// for _ in 0..4 {
 ///     interval.tick().await;
 /// }
@@ -36,9 +36,9 @@ pub fn interval(period: Duration) -> Interval {
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// # heist_async::block_on(async {
+/// # heist::block_on(async {
 /// let start = Instant::now() + Duration::from_millis(2);
-/// let mut interval = heist_async::time::interval_at(start, Duration::from_millis(1));
+/// let mut interval = heist::time::interval_at(start, Duration::from_millis(1));
 /// assert_eq!(interval.tick().await, start);
 /// # });
 /// ```
@@ -51,7 +51,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// than 5 ms, or half a period, after it was due.
 ///
 /// ```
-/// use heist_async::time::{MissedTickBehavior, interval};
+/// use heist::time::{MissedTickBehavior, interval};
 /// let mut interval = interval(std::time::Duration::from_secs(1));
 /// interval.set_missed_tick_behavior(MissedTickBehavior::Skip);
 /// assert_eq!(interval.missed_tick_behavior(), MissedTickBehavior::Skip);
@@ -91,7 +91,7 @@ impl MissedTickBehavior {
 /// What [`interval`] and [`interval_at`] return.
 ///
 /// ```
-/// let interval = heist_async::time::interval(std::time::Duration::from_secs(1));
+/// let interval = heist::time::interval(std::time::Duration::from_secs(1));
 /// assert_eq!(interval.period(), std::time::Duration::from_secs(1));
 /// ```
 #[derive(Debug)]
@@ -105,8 +105,8 @@ impl Interval {
     /// Waits for the next tick and returns when it was due. Dropping the future loses no tick.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let mut interval = heist_async::time::interval(std::time::Duration::from_millis(1));
+    /// # heist::block_on(async {
+    /// let mut interval = heist::time::interval(std::time::Duration::from_millis(1));
     /// let first = interval.tick().await;
     /// assert!(interval.tick().await > first);
     /// # });
@@ -118,8 +118,8 @@ impl Interval {
     /// As [`tick`](Self::tick), for use in a poll function.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let mut interval = heist_async::time::interval(std::time::Duration::from_secs(1));
+    /// # heist::block_on(async {
+    /// let mut interval = heist::time::interval(std::time::Duration::from_secs(1));
     /// std::future::poll_fn(|cx| interval.poll_tick(cx)).await;
     /// # });
     /// ```
@@ -134,8 +134,8 @@ impl Interval {
     ///
     /// ```
     /// # use std::time::{Duration, Instant};
-    /// # heist_async::block_on(async {
-    /// let mut interval = heist_async::time::interval(Duration::from_millis(1));
+    /// # heist::block_on(async {
+    /// let mut interval = heist::time::interval(Duration::from_millis(1));
     /// let begin = Instant::now();
     /// interval.reset();
     /// assert!(interval.tick().await >= begin + Duration::from_millis(1));
@@ -148,8 +148,8 @@ impl Interval {
     /// The next tick comes at once.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let mut interval = heist_async::time::interval(std::time::Duration::from_secs(3600));
+    /// # heist::block_on(async {
+    /// let mut interval = heist::time::interval(std::time::Duration::from_secs(3600));
     /// interval.tick().await;
     /// interval.reset_immediately();
     /// interval.tick().await;
@@ -163,8 +163,8 @@ impl Interval {
     ///
     /// ```
     /// # use std::time::{Duration, Instant};
-    /// # heist_async::block_on(async {
-    /// let mut interval = heist_async::time::interval(Duration::from_secs(3600));
+    /// # heist::block_on(async {
+    /// let mut interval = heist::time::interval(Duration::from_secs(3600));
     /// let begin = Instant::now();
     /// interval.reset_after(Duration::from_millis(1));
     /// assert!(interval.tick().await >= begin + Duration::from_millis(1));
@@ -177,8 +177,8 @@ impl Interval {
     /// The next tick comes at `deadline`.
     ///
     /// ```
-    /// # heist_async::block_on(async {
-    /// let mut interval = heist_async::time::interval(std::time::Duration::from_secs(3600));
+    /// # heist::block_on(async {
+    /// let mut interval = heist::time::interval(std::time::Duration::from_secs(3600));
     /// let soon = std::time::Instant::now();
     /// interval.reset_at(soon);
     /// assert_eq!(interval.tick().await, soon);
@@ -192,7 +192,7 @@ impl Interval {
     ///
     /// ```
     /// let second = std::time::Duration::from_secs(1);
-    /// assert_eq!(heist_async::time::interval(second).period(), second);
+    /// assert_eq!(heist::time::interval(second).period(), second);
     /// ```
     pub fn period(&self) -> Duration {
         self.period
@@ -201,7 +201,7 @@ impl Interval {
     /// What it does about missed ticks.
     ///
     /// ```
-    /// use heist_async::time::{MissedTickBehavior, interval};
+    /// use heist::time::{MissedTickBehavior, interval};
     /// assert_eq!(interval(std::time::Duration::from_secs(1)).missed_tick_behavior(), MissedTickBehavior::Burst);
     /// ```
     pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
@@ -211,7 +211,7 @@ impl Interval {
     /// Decides what it does about missed ticks.
     ///
     /// ```
-    /// use heist_async::time::{MissedTickBehavior, interval};
+    /// use heist::time::{MissedTickBehavior, interval};
     /// interval(std::time::Duration::from_secs(1)).set_missed_tick_behavior(MissedTickBehavior::Delay);
     /// ```
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {

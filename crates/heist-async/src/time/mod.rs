@@ -1,13 +1,14 @@
-//! Timers: [`sleep`], [`timeout`] and [`interval`], with a resolution of some 16 us.
+//! Timers: [`sleep`], [`timeout`] and [`interval`], with a resolution of some 16 us. In `heist` they need the feature `async`, which is on
+//! by default.
 //!
 //! They work in any future, on any thread: the timer belongs to the pool of the thread that first polls it, or else to the
 //! global pool. [`Duration`] and [`Instant`] are the standard library's. A timer never fires early. Setting, cancelling and resetting one takes a lock that few threads share.
 //!
 //! ```
-//! use heist_async::time::{Duration, Instant, sleep};
+//! use heist::time::{Duration, Instant, sleep};
 //!
 //! let begin = Instant::now();
-//! heist_async::block_on(sleep(Duration::from_millis(2)));
+//! heist::block_on(sleep(Duration::from_millis(2)));
 //! assert!(begin.elapsed() >= Duration::from_millis(2));
 //! ```
 

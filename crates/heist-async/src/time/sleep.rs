@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 /// Waits for `duration`, counted from now. Durations too long for the clock last for decades.
 ///
 /// ```
-/// # heist_async::block_on(async {
-/// heist_async::time::sleep(std::time::Duration::from_millis(1)).await;
+/// # heist::block_on(async {
+/// heist::time::sleep(std::time::Duration::from_millis(1)).await;
 /// # });
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
@@ -29,9 +29,9 @@ const WORTH_A_TIMER: Duration = Duration::from_millis(1);
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// # heist_async::block_on(async {
+/// # heist::block_on(async {
 /// let deadline = Instant::now() + Duration::from_millis(1);
-/// heist_async::time::sleep_until(deadline).await;
+/// heist::time::sleep_until(deadline).await;
 /// assert!(Instant::now() >= deadline);
 /// # });
 /// ```
@@ -43,8 +43,8 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// # heist_async::block_on(async {
-/// let mut sleep = heist_async::time::sleep(Duration::from_secs(3600));
+/// # heist::block_on(async {
+/// let mut sleep = heist::time::sleep(Duration::from_secs(3600));
 /// sleep.reset(Instant::now() + Duration::from_millis(1));
 /// (&mut sleep).await;
 /// assert!(sleep.is_elapsed());
@@ -87,7 +87,7 @@ impl Sleep {
     ///
     /// ```
     /// let deadline = std::time::Instant::now();
-    /// assert_eq!(heist_async::time::sleep_until(deadline).deadline(), deadline);
+    /// assert_eq!(heist::time::sleep_until(deadline).deadline(), deadline);
     /// ```
     pub fn deadline(&self) -> Instant {
         self.deadline
@@ -96,7 +96,7 @@ impl Sleep {
     /// Whether it has been seen to be over: a poll was ready, and there was no [`reset`](Self::reset) since.
     ///
     /// ```
-    /// assert!(!heist_async::time::sleep(std::time::Duration::ZERO).is_elapsed());
+    /// assert!(!heist::time::sleep(std::time::Duration::ZERO).is_elapsed());
     /// ```
     pub fn is_elapsed(&self) -> bool {
         self.is_elapsed
@@ -106,7 +106,7 @@ impl Sleep {
     ///
     /// ```
     /// # use std::time::{Duration, Instant};
-    /// let mut sleep = heist_async::time::sleep(Duration::ZERO);
+    /// let mut sleep = heist::time::sleep(Duration::ZERO);
     /// let later = Instant::now() + Duration::from_secs(1);
     /// sleep.reset(later);
     /// assert_eq!(sleep.deadline(), later);

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 ///
 /// ```
 /// use std::time::Duration;
-/// use heist_async::time::timeout;
-/// # heist_async::block_on(async {
+/// use heist::time::timeout;
+/// # heist::block_on(async {
 /// assert_eq!(timeout(Duration::from_secs(1), async { 7 }).await, Ok(7));
 /// assert!(timeout(Duration::from_millis(1), std::future::pending::<()>()).await.is_err());
 /// # });
@@ -30,9 +30,9 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// # heist_async::block_on(async {
+/// # heist::block_on(async {
 /// let deadline = Instant::now() + Duration::from_millis(1);
-/// assert!(heist_async::time::timeout_at(deadline, std::future::pending::<()>()).await.is_err());
+/// assert!(heist::time::timeout_at(deadline, std::future::pending::<()>()).await.is_err());
 /// # });
 /// ```
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
@@ -42,8 +42,8 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
 /// The future of [`timeout`] and [`timeout_at`].
 ///
 /// ```
-/// let timeout = heist_async::time::timeout(std::time::Duration::from_secs(1), async { 7 });
-/// assert_eq!(heist_async::block_on(timeout), Ok(7));
+/// let timeout = heist::time::timeout(std::time::Duration::from_secs(1), async { 7 });
+/// assert_eq!(heist::block_on(timeout), Ok(7));
 /// ```
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is awaited"]
@@ -58,7 +58,7 @@ impl<F> Timeout<F> {
     ///
     /// ```
     /// use std::future::ready;
-    /// let timeout = heist_async::time::timeout(std::time::Duration::from_secs(1), ready(7));
+    /// let timeout = heist::time::timeout(std::time::Duration::from_secs(1), ready(7));
     /// let _: &std::future::Ready<i32> = timeout.get_ref();
     /// ```
     pub fn get_ref(&self) -> &F {
@@ -69,9 +69,9 @@ impl<F> Timeout<F> {
     ///
     /// ```
     /// use std::future::ready;
-    /// let mut timeout = heist_async::time::timeout(std::time::Duration::from_secs(1), ready(7));
+    /// let mut timeout = heist::time::timeout(std::time::Duration::from_secs(1), ready(7));
     /// *timeout.get_mut() = ready(8);
-    /// assert_eq!(heist_async::block_on(timeout), Ok(8));
+    /// assert_eq!(heist::block_on(timeout), Ok(8));
     /// ```
     pub fn get_mut(&mut self) -> &mut F {
         &mut self.future
@@ -80,8 +80,8 @@ impl<F> Timeout<F> {
     /// The future, without its deadline.
     ///
     /// ```
-    /// let timeout = heist_async::time::timeout(std::time::Duration::ZERO, async { 7 });
-    /// assert_eq!(heist_async::block_on(timeout.into_inner()), 7);
+    /// let timeout = heist::time::timeout(std::time::Duration::ZERO, async { 7 });
+    /// assert_eq!(heist::block_on(timeout.into_inner()), 7);
     /// ```
     pub fn into_inner(self) -> F {
         self.future
@@ -112,8 +112,8 @@ impl<F: Future> Future for Timeout<F> {
 /// A [`timeout`] was reached.
 ///
 /// ```
-/// # heist_async::block_on(async {
-/// let elapsed = heist_async::time::timeout(std::time::Duration::ZERO, std::future::pending::<()>()).await.unwrap_err();
+/// # heist::block_on(async {
+/// let elapsed = heist::time::timeout(std::time::Duration::ZERO, std::future::pending::<()>()).await.unwrap_err();
 /// assert_eq!(std::io::Error::from(elapsed).kind(), std::io::ErrorKind::TimedOut);
 /// # });
 /// ```

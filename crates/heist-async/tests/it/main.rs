@@ -6,8 +6,11 @@ mod net_echo;
 #[cfg(feature = "hyper")]
 mod net_http;
 mod net_limits;
+mod net_methods;
 mod net_waiting;
 mod pool_ends;
+#[cfg(all(feature = "signal", unix))]
+mod signals;
 mod task_ends;
 mod task_panics;
 mod task_reports;

@@ -7,8 +7,8 @@ use heist_async::net::UdpSocket;
 use heist_async::net::UnixStream;
 use heist_async::time::{Sleep, sleep, timeout};
 use heist_async::{block_on, block_on_in, task};
-use heist_pool::build::OwnThreads;
-use heist_pool::pool::{Config, Pool};
+use heist_pool::raw::pool::{Config, Pool};
+use heist_pool::raw::threads::ThreadStart;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, mpsc};
@@ -21,7 +21,9 @@ const FAR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_secs(20);
 
 fn own_pool(threads: usize) -> Arc<Pool> {
-    Config::default().build(threads, false, &mut OwnThreads).expect("threads can be started")
+    Config { parallelism: threads, ..Config::default() }
+        .build(ThreadStart::spawn)
+        .expect("threads can be started")
 }
 
 /// A pool without a thread of its own, and with none to be had.
@@ -248,7 +250,9 @@ fn a_task_that_is_woken_after_its_pool_is_over_sleeps() {
 fn a_guest_sleeps_after_its_pool_is_over() {
     let _watch = watch!();
     let slept = std::thread::spawn(|| {
-        let pool = Config::default().build(2, true, &mut OwnThreads).expect("a thread can be started");
+        let pool = Config { parallelism: 2, use_current_thread: true, ..Config::default() }
+            .build(ThreadStart::spawn)
+            .expect("a thread can be started");
         pool.close();
         pool.threads().join();
         block_on(sleep(Duration::from_millis(5)));

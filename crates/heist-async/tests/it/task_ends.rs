@@ -4,7 +4,7 @@
 use crate::rig::watchdog::watch;
 use heist_async::block_on;
 use heist_async::task::{self, JoinHandle};
-use heist_pool::pool::{Config, Pool};
+use heist_pool::raw::pool::{Config, Pool};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
@@ -140,7 +140,7 @@ fn threadless() -> (Arc<Pool>, Arc<AtomicUsize>) {
 }
 
 fn start(pool: &Arc<Pool>) {
-    heist_pool::threads::ThreadStart::first(pool, 0).unwrap().spawn(None).unwrap();
+    heist_pool::raw::threads::ThreadStart::first(pool, 0).unwrap().spawn(None).unwrap();
 }
 
 #[test]

@@ -8,9 +8,9 @@ use heist_async::net::{TcpListener, TcpStream};
 use heist_async::task::{self, JoinHandle};
 use heist_async::time::sleep;
 use heist_async::{block_on, block_on_in};
-use heist_pool::build::OwnThreads;
-use heist_pool::job::Payload;
-use heist_pool::pool::{Config, Pool};
+use heist_pool::raw::job::Payload;
+use heist_pool::raw::pool::{Config, Pool};
+use heist_pool::raw::threads::ThreadStart;
 use std::future::{Future, poll_fn};
 use std::panic::resume_unwind;
 use std::pin::{Pin, pin};
@@ -24,8 +24,8 @@ fn pool() -> (Arc<Pool>, mpsc::Receiver<Payload>) {
     let (send, delivered) = mpsc::channel();
     let send = Mutex::new(send);
     let panic_handler = Box::new(move |payload| send.lock().unwrap().send(payload).unwrap());
-    let config = Config { panic_handler: Some(panic_handler), ..Config::default() };
-    (config.build(1, false, &mut OwnThreads).expect("a thread can be started"), delivered)
+    let config = Config { parallelism: 1, panic_handler: Some(panic_handler), ..Config::default() };
+    (config.build(ThreadStart::spawn).expect("a thread can be started"), delivered)
 }
 
 /// Calls `f` on this thread, as if inside of the pool.

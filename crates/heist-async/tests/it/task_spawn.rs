@@ -3,8 +3,8 @@
 use crate::rig::watchdog::watch;
 use heist_async::task::{self, JoinSet, State};
 use heist_async::{block_on, block_on_in};
-use heist_pool::build::OwnThreads;
-use heist_pool::pool::{Config, Pool};
+use heist_pool::raw::pool::{Config, Pool};
+use heist_pool::raw::threads::ThreadStart;
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 
 fn own_pool(threads: usize) -> Arc<Pool> {
-    Config::default().build(threads, false, &mut OwnThreads).expect("threads can be started")
+    Config { parallelism: threads, ..Config::default() }
+        .build(ThreadStart::spawn)
+        .expect("threads can be started")
 }
 
 /// A future that waits for its waker to be used, and who uses it.
@@ -98,7 +100,9 @@ fn block_on_in_says_where_spawns_go() {
     let pool = own_pool(1);
     let is_there = |pool: &Arc<Pool>| {
         let pool = pool.clone();
-        move || heist_pool::worker::Worker::current().is_some_and(|local| Arc::ptr_eq(local.pool(), &pool))
+        move || {
+            heist_pool::raw::worker::Worker::current().is_some_and(|local| Arc::ptr_eq(local.pool(), &pool))
+        }
     };
     let (outer, inner) = (is_there(&pool), is_there(&pool));
     let both = block_on_in(&pool, async {
@@ -135,8 +139,9 @@ fn compute_in_a_pool_whose_threads_have_left() {
     pool.close();
     pool.threads().join();
     let there = pool.clone();
-    let is_there =
-        move || heist_pool::worker::Worker::current().is_some_and(|local| Arc::ptr_eq(local.pool(), &there));
+    let is_there = move || {
+        heist_pool::raw::worker::Worker::current().is_some_and(|local| Arc::ptr_eq(local.pool(), &there))
+    };
     assert!(block_on_in(&pool, async { task::compute(is_there).await }));
 }
 
@@ -253,8 +258,8 @@ fn a_task_that_is_always_ready_gives_way() {
     let _watch = watch!();
     const N: usize = 1_000;
     // Nobody can overtake its one worker.
-    let config = Config { max_threads: 1, ..Config::default() };
-    let pool = config.build(1, false, &mut OwnThreads).expect("threads can be started");
+    let config = Config { parallelism: 1, max_threads: 1, ..Config::default() };
+    let pool = config.build(ThreadStart::spawn).expect("threads can be started");
     let greedy = task::spawn_in(&pool, async {
         let ended: Vec<_> = (0..N).map(|_| task::spawn(async {})).collect();
         while !ended.iter().all(|handle| handle.is_finished()) {
@@ -405,8 +410,9 @@ fn a_blocking_call_spawns_in_the_pool_that_it_was_made_in() {
     let _watch = watch!();
     let pool = own_pool(1);
     let there = pool.clone();
-    let is_there =
-        move || heist_pool::worker::Worker::current().is_some_and(|local| Arc::ptr_eq(local.pool(), &there));
+    let is_there = move || {
+        heist_pool::raw::worker::Worker::current().is_some_and(|local| Arc::ptr_eq(local.pool(), &there))
+    };
     let (inner, computed) = (is_there.clone(), is_there.clone());
     let call = task::spawn_in(&pool, async move {
         let called = task::spawn_blocking(move || {
@@ -559,7 +565,7 @@ fn scoped_tasks_tell_when_they_are_gone() {
         panics: AtomicUsize,
         main: std::thread::Thread,
     }
-    unsafe fn done(data: *const (), payload: Option<heist_pool::job::Payload>) {
+    unsafe fn done(data: *const (), payload: Option<heist_pool::raw::job::Payload>) {
         // SAFETY: the scope waits for `left` to be 0, and the thread's handle is cloned before.
         let scope = unsafe { &*data.cast::<Scope>() };
         scope.panics.fetch_add(usize::from(payload.is_some()), Ordering::Relaxed);
@@ -572,7 +578,7 @@ fn scoped_tasks_tell_when_they_are_gone() {
             Scope { left: AtomicUsize::new(4), panics: AtomicUsize::new(0), main: std::thread::current() };
         let data = (&raw const scope).cast::<()>();
         let text = String::from("borrowed");
-        let pool = heist_pool::global::pool();
+        let pool = heist_pool::raw::global::pool();
         let read = async { assert_eq!(text.len(), 8) };
         let panics = async { std::panic::resume_unwind(Box::new(text.len())) };
         let waits = async {

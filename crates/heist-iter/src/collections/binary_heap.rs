@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 /// Yields the elements by value.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::BinaryHeap;
 ///
 /// let heap = BinaryHeap::from([3, 1, 2]);
@@ -41,7 +41,7 @@ iterate_indexed_inner! {
 /// Yields references to the elements.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::BinaryHeap;
 ///
 /// let heap = BinaryHeap::from([3, 1, 2]);
@@ -84,7 +84,7 @@ impl<'a, T: Ord + Send> ParallelDrainFull for &'a mut BinaryHeap<T> {
 /// Yields the elements by value, and leaves the heap empty.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::BinaryHeap;
 ///
 /// let mut heap = BinaryHeap::from([3, 1, 2]);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Yields keys and values by value, in the order of the keys.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::BTreeMap;
 ///
 /// let ages = BTreeMap::from([("ann", 30), ("bob", 20)]);
@@ -37,7 +37,7 @@ iterate_inner! {
 /// Yields references to keys and values, in the order of the keys.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::BTreeMap;
 ///
 /// let ages = BTreeMap::from([("ann", 30), ("bob", 20)]);
@@ -68,7 +68,7 @@ iterate_inner! {
 /// Yields references to keys and exclusive ones to values, in the order of the keys.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::BTreeMap;
 ///
 /// let mut ages = BTreeMap::from([("ann", 30), ("bob", 20)]);

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Yields the elements by value, in their order.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::BTreeSet;
 ///
 /// let set = BTreeSet::from([3, 1, 2]);
@@ -36,7 +36,7 @@ iterate_inner! {
 /// Yields references to the elements, in their order.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::BTreeSet;
 ///
 /// let set = BTreeSet::from([3, 1, 2]);

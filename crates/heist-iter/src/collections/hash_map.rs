@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 /// Yields keys and values by value.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashMap;
 ///
 /// let stock = HashMap::from([("bolt", 5), ("nut", 7)]);
@@ -37,7 +37,7 @@ iterate_inner! {
 /// Yields references to keys and values.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashMap;
 ///
 /// let stock = HashMap::from([("bolt", 5), ("nut", 7)]);
@@ -68,7 +68,7 @@ iterate_inner! {
 /// Yields references to keys and exclusive ones to values.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashMap;
 ///
 /// let mut stock = HashMap::from([("bolt", 5), ("nut", 7)]);
@@ -103,7 +103,7 @@ impl<'a, K: Send, V: Send, S> ParallelDrainFull for &'a mut HashMap<K, V, S> {
 /// Yields keys and values by value, and leaves the map empty.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashMap;
 ///
 /// let mut stock = HashMap::from([("bolt", 5), ("nut", 7)]);

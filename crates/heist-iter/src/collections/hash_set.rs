@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 /// Yields the elements by value.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashSet;
 ///
 /// let set = HashSet::from([3, 1, 2]);
@@ -37,7 +37,7 @@ iterate_inner! {
 /// Yields references to the elements.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashSet;
 ///
 /// let set = HashSet::from([3, 1, 2]);
@@ -77,7 +77,7 @@ impl<'a, T: Send, S> ParallelDrainFull for &'a mut HashSet<T, S> {
 /// Yields the elements by value, and leaves the set empty.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashSet;
 ///
 /// let mut set = HashSet::from([3, 1, 2]);

@@ -11,7 +11,7 @@ use std::collections::LinkedList;
 /// Yields the elements by value, from front to back.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::LinkedList;
 ///
 /// let list = LinkedList::from([1, 2, 3]);
@@ -36,7 +36,7 @@ iterate_inner! {
 /// Yields references to the elements, from front to back.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::LinkedList;
 ///
 /// let list = LinkedList::from([1, 2, 3]);
@@ -67,7 +67,7 @@ iterate_inner! {
 /// Yields exclusive references to the elements, from front to back.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::LinkedList;
 ///
 /// let mut list = LinkedList::from([1, 2, 3]);

@@ -12,7 +12,7 @@ use std::ops::{Range, RangeBounds};
 /// Yields the elements by value.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::VecDeque;
 ///
 /// let queue = VecDeque::from([1, 2, 3]);
@@ -40,7 +40,7 @@ iterate_indexed_inner! {
 /// Yields references to the elements.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::VecDeque;
 ///
 /// let mut queue = VecDeque::from([1, 2, 3]);
@@ -76,7 +76,7 @@ iterate_indexed_inner! {
 /// Yields exclusive references to the elements.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::VecDeque;
 ///
 /// let mut queue = VecDeque::from([1, 2, 3]);
@@ -115,7 +115,7 @@ impl<'a, T: Send> ParallelDrainRange<usize> for &'a mut VecDeque<T> {
 /// Moves a range of elements out of a queue, and closes the gap.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::VecDeque;
 ///
 /// let mut queue = VecDeque::from([1, 2, 3, 4]);

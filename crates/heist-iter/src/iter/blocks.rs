@@ -9,7 +9,7 @@ use crate::pool;
 /// What [`by_exponential_blocks`](IndexedParallelIterator::by_exponential_blocks) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!((0..1000).into_par_iter().by_exponential_blocks().find_first(|n| *n > 3), Some(4));
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
@@ -37,7 +37,7 @@ impl<I: IndexedParallelIterator> ParallelIterator for ExponentialBlocks<I> {
 /// What [`by_uniform_blocks`](IndexedParallelIterator::by_uniform_blocks) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!((0..1000).into_par_iter().by_uniform_blocks(100).sum::<i32>(), 499_500);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

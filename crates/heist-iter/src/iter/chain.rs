@@ -7,7 +7,7 @@ use crate::pool;
 /// What [`chain`](ParallelIterator::chain) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..2).into_par_iter().chain(8..10).collect();
 /// assert_eq!(v, [0, 1, 8, 9]);
 /// ```
@@ -62,7 +62,7 @@ where
     }
 
     fn len(&self) -> usize {
-        self.a.len().checked_add(self.b.len()).expect("a chain has at most usize::MAX items")
+        self.a.len().checked_add(self.b.len()).expect("overflow")
     }
 
     fn with_producer<CB: ProducerCallback<A::Item>>(self, callback: CB) -> CB::Output {

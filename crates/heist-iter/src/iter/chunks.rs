@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`chunks`](IndexedParallelIterator::chunks) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..5).into_par_iter().chunks(2).collect();
 /// assert_eq!(v, [vec![0, 1], vec![2, 3], vec![4]]);
 /// ```

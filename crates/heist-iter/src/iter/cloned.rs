@@ -8,7 +8,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`cloned`](ParallelIterator::cloned) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<String> = [String::from("jade")].par_iter().cloned().collect();
 /// assert_eq!(v, ["jade"]);
 /// ```

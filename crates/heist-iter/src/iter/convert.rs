@@ -9,7 +9,7 @@ use std::ops::RangeBounds;
 /// iterator itself.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let doubled: Vec<i32> = vec![1, 2, 3].into_par_iter().map(|n| n * 2).collect();
 /// assert_eq!(doubled, [2, 4, 6]);
@@ -24,7 +24,7 @@ pub trait IntoParallelIterator {
     /// Turns `self` into a parallel iterator.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!((0..100u64).into_par_iter().sum::<u64>(), 4950);
     /// ```
@@ -45,7 +45,7 @@ impl<T: ParallelIterator> IntoParallelIterator for T {
 /// Comes with `&I: IntoParallelIterator`, so nobody needs to implement it.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let gems = vec!["opal", "jade"];
 /// assert!(gems.par_iter().all(|gem| gem.len() == 4));
@@ -60,7 +60,7 @@ pub trait IntoParallelRefIterator<'data> {
     /// Iterates by shared reference.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([3, 1, 2].par_iter().max(), Some(&3));
     /// ```
@@ -84,7 +84,7 @@ where
 /// Comes with `&mut I: IntoParallelIterator`, so nobody needs to implement it.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut loot = [1, 2, 3];
 /// loot.par_iter_mut().for_each(|coin| *coin *= 10);
@@ -100,7 +100,7 @@ pub trait IntoParallelRefMutIterator<'data> {
     /// Iterates by exclusive reference.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut names = vec![String::from("ada"), String::from("bob")];
     /// names.par_iter_mut().for_each(|name| name.make_ascii_uppercase());
@@ -126,7 +126,7 @@ where
 /// The simplest implementation folds small collections and merges them:
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// struct Bag(Vec<u32>);
 /// impl FromParallelIterator<u32> for Bag {
@@ -144,7 +144,7 @@ where
     /// Makes a collection of all items.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let v = Vec::from_par_iter(0..3);
     /// assert_eq!(v, [0, 1, 2]);
@@ -157,7 +157,7 @@ where
 /// What can take the items of a parallel iterator in addition to its own.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = vec![7];
 /// v.par_extend(0..3);
@@ -170,7 +170,7 @@ where
     /// Adds all items.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut text = String::from("ab");
     /// text.par_extend(['c', 'd']);
@@ -184,7 +184,7 @@ where
 /// Collections whose items can all be moved out while the allocation stays.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 /// use std::collections::HashSet;
 ///
 /// let mut set: HashSet<u32> = (0..10).collect();
@@ -201,7 +201,7 @@ pub trait ParallelDrainFull {
     /// Moves all items out, even those that are not consumed.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     /// use std::collections::BinaryHeap;
     ///
     /// let mut heap = BinaryHeap::from([1, 5, 2]);
@@ -214,7 +214,7 @@ pub trait ParallelDrainFull {
 /// Sequences of which a range of items can be moved out.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v: Vec<u32> = (0..6).collect();
 /// let middle: Vec<u32> = v.par_drain(2..4).collect();
@@ -230,7 +230,7 @@ pub trait ParallelDrainRange<Idx = usize> {
     /// Moves the items of `range` out, even those that are not consumed, and closes the gap.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = vec!['a', 'b', 'c'];
     /// v.par_drain(..1).for_each(drop);

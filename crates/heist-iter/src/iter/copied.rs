@@ -8,7 +8,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`copied`](ParallelIterator::copied) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<u8> = [1, 2].par_iter().copied().collect();
 /// assert_eq!(v, [1, 2]);
 /// ```

@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 /// An iterator without items.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// use heist_iter::iter::empty;
+/// # use heist::prelude::*;
+/// use heist::iter::empty;
 /// assert_eq!(empty::<i32>().chain(0..3).count(), 3);
 /// ```
 pub fn empty<T: Send>() -> Empty<T> {
@@ -19,8 +19,8 @@ pub fn empty<T: Send>() -> Empty<T> {
 /// What [`empty`] returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// assert_eq!(heist_iter::iter::empty::<i32>().max(), None);
+/// # use heist::prelude::*;
+/// assert_eq!(heist::iter::empty::<i32>().max(), None);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
 pub struct Empty<T> {

@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`enumerate`](IndexedParallelIterator::enumerate) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = ["a", "b"].into_par_iter().enumerate().collect();
 /// assert_eq!(v, [(0, "a"), (1, "b")]);
 /// ```

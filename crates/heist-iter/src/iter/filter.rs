@@ -7,7 +7,7 @@ use super::stage::{Stage, Through};
 /// What [`filter`](ParallelIterator::filter) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..5).into_par_iter().filter(|n| n % 2 == 0).collect();
 /// assert_eq!(v, [0, 2, 4]);
 /// ```

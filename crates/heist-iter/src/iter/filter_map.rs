@@ -7,7 +7,7 @@ use super::stage::{Stage, Through};
 /// What [`filter_map`](ParallelIterator::filter_map) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<u8> = ["1", "x"].par_iter().filter_map(|s| s.parse().ok()).collect();
 /// assert_eq!(v, [1]);
 /// ```

@@ -6,7 +6,7 @@ use super::{IntoParallelIterator, ParallelIterator};
 /// What [`flat_map`](ParallelIterator::flat_map) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (1..4).into_par_iter().flat_map(|n| 0..n).collect();
 /// assert_eq!(v, [0, 0, 1, 0, 1, 2]);
 /// ```

@@ -7,7 +7,7 @@ use super::stage::{Stage, Through};
 /// What [`flat_map_iter`](ParallelIterator::flat_map_iter) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (1..4).into_par_iter().flat_map_iter(|n| 0..n).collect();
 /// assert_eq!(v, [0, 0, 1, 0, 1, 2]);
 /// ```

@@ -7,7 +7,7 @@ use super::{IntoParallelIterator, ParallelIterator};
 /// What [`flatten`](ParallelIterator::flatten) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = vec![vec![1], vec![2, 3]].into_par_iter().flatten().collect();
 /// assert_eq!(v, [1, 2, 3]);
 /// ```

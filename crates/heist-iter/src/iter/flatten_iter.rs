@@ -7,7 +7,7 @@ use super::stage::{Stage, Through};
 /// What [`flatten_iter`](ParallelIterator::flatten_iter) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = vec![vec![1], vec![2, 3]].into_par_iter().flatten_iter().collect();
 /// assert_eq!(v, [1, 2, 3]);
 /// ```

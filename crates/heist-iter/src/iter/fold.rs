@@ -6,7 +6,7 @@ use super::plumbing::{Consumer, Folder, UnindexedConsumer};
 /// What [`fold`](ParallelIterator::fold) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let sum: i32 = (0..5).into_par_iter().fold(|| 0, |sum, n| sum + n).sum();
 /// assert_eq!(sum, 10);
 /// ```
@@ -135,7 +135,7 @@ where
 /// What [`fold_with`](ParallelIterator::fold_with) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let sum: i32 = (0..5).into_par_iter().fold_with(0, |sum, n| sum + n).sum();
 /// assert_eq!(sum, 10);
 /// ```

@@ -7,7 +7,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`fold_chunks`](IndexedParallelIterator::fold_chunks) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<u32> = (0..5u32).into_par_iter().fold_chunks(2, || 0, |sum, n| sum + n).collect();
 /// assert_eq!(v, [1, 5, 4]);
 /// ```

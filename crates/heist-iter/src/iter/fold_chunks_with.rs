@@ -7,7 +7,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`fold_chunks_with`](IndexedParallelIterator::fold_chunks_with) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<u32> = (0..5u32).into_par_iter().fold_chunks_with(2, 0, |sum, n| sum + n).collect();
 /// assert_eq!(v, [1, 5, 4]);
 /// ```

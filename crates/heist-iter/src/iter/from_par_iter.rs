@@ -78,7 +78,7 @@ where
 /// Runs the loop for what it does.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let done: Result<(), String> = ["1", "2"]
 ///     .par_iter()
 ///     .map(|s| s.parse::<u8>().map(|_| ()).map_err(|error| error.to_string()))

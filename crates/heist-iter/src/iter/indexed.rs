@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// A parallel iterator with a known number of items that can be addressed by index.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let v: Vec<_> = [10, 20, 30].par_iter().enumerate().rev().collect();
 /// assert_eq!(v, [(2, &30), (1, &20), (0, &10)]);
@@ -19,7 +19,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// A search then looks at the front first, and does not go on when it has found something there.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!((0..100_000).into_par_iter().by_exponential_blocks().find_first(|n| *n == 5), Some(5));
     /// ```
     fn by_exponential_blocks(self) -> ExponentialBlocks<Self> {
@@ -33,20 +33,20 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// If `block_size` is 0.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..10).into_par_iter().by_uniform_blocks(4).map(|n| n + 1).collect();
     /// assert_eq!(v.len(), 10);
     /// ```
     #[track_caller]
     fn by_uniform_blocks(self, block_size: usize) -> UniformBlocks<Self> {
-        assert!(block_size != 0, "by_uniform_blocks(0): a block has at least one item");
+        assert!(block_size != 0, "block_size must not be zero");
         UniformBlocks::new(self, block_size)
     }
 
     /// Puts the items into `target` in place of what is there, and keeps its allocation if it is large enough.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let mut v = vec![9; 100];
     /// (0..3).into_par_iter().collect_into_vec(&mut v);
     /// assert_eq!(v, [0, 1, 2]);
@@ -59,7 +59,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// large enough.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let (mut a, mut b) = (Vec::new(), Vec::new());
     /// (0..3).into_par_iter().map(|n| (n, n + 10)).unzip_into_vecs(&mut a, &mut b);
     /// assert_eq!((a, b), (vec![0, 1, 2], vec![10, 11, 12]));
@@ -76,7 +76,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Pairs the items with those of `zip_op`, as many as both have.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (1..4).into_par_iter().zip(["a", "b"]).collect();
     /// assert_eq!(v, [(1, "a"), (2, "b")]);
     /// ```
@@ -94,7 +94,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// If the lengths differ.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let dot: i32 = [1, 2].par_iter().zip_eq(&[3, 4]).map(|(a, b)| a * b).sum();
     /// assert_eq!(dot, 11);
     /// ```
@@ -104,14 +104,14 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Z: IntoParallelIterator<Iter: IndexedParallelIterator>,
     {
         let other = zip_op.into_par_iter();
-        assert_eq!(self.len(), other.len(), "zip_eq: both iterators must have the same number of items");
+        assert_eq!(self.len(), other.len(), "iterators must have the same length");
         ZipEq::new(self, other)
     }
 
     /// Takes turns with `other`; once one has ended, the rest of the other one follows.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = vec![1, 2].into_par_iter().interleave(vec![7, 8, 9]).collect();
     /// assert_eq!(v, [1, 7, 2, 8, 9]);
     /// ```
@@ -125,7 +125,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Takes turns with `other` until the one whose turn it is has ended.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = vec![1, 2, 3, 4].into_par_iter().interleave_shortest(vec![8, 9]).collect();
     /// assert_eq!(v, [1, 8, 2, 9, 3]);
     /// ```
@@ -145,13 +145,13 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// If `chunk_size` is 0.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..5).into_par_iter().chunks(2).collect();
     /// assert_eq!(v, [vec![0, 1], vec![2, 3], vec![4]]);
     /// ```
     #[track_caller]
     fn chunks(self, chunk_size: usize) -> Chunks<Self> {
-        assert!(chunk_size != 0, "chunks(0): a chunk has at least one item");
+        assert!(chunk_size != 0, "chunk_size must not be zero");
         Chunks::new(self, chunk_size)
     }
 
@@ -162,7 +162,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// If `chunk_size` is 0.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<u32> = (0..5u32).into_par_iter().fold_chunks(2, || 0, |sum, n| sum + n).collect();
     /// assert_eq!(v, [1, 5, 4]);
     /// ```
@@ -173,7 +173,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         F: Fn(T, Self::Item) -> T + Send + Sync,
         T: Send,
     {
-        assert!(chunk_size != 0, "fold_chunks(0, ..): a chunk has at least one item");
+        assert!(chunk_size != 0, "chunk_size must not be zero");
         FoldChunks::new(self, chunk_size, identity, fold_op)
     }
 
@@ -184,7 +184,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// If `chunk_size` is 0.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<u32> = (0..5u32).into_par_iter().fold_chunks_with(2, 100, |sum, n| sum + n).collect();
     /// assert_eq!(v, [101, 105, 104]);
     /// ```
@@ -194,14 +194,14 @@ pub trait IndexedParallelIterator: ParallelIterator {
         T: Send + Clone,
         F: Fn(T, Self::Item) -> T + Send + Sync,
     {
-        assert!(chunk_size != 0, "fold_chunks_with(0, ..): a chunk has at least one item");
+        assert!(chunk_size != 0, "chunk_size must not be zero");
         FoldChunksWith::new(self, chunk_size, init, fold_op)
     }
 
     /// Compares with `other` in dictionary order. Stops soon after the first difference.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// use std::cmp::Ordering;
     /// assert_eq!([1, 2].par_iter().cmp(&[1, 3]), Ordering::Less);
     /// ```
@@ -218,7 +218,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Compares with `other` in dictionary order; `None` if the first difference cannot be compared.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([1.0, f64::NAN].par_iter().partial_cmp(&[1.0, 2.0]), None);
     /// ```
     fn partial_cmp<I>(self, other: I) -> Option<Ordering>
@@ -237,7 +237,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Whether both have the same number of items, and all are equal.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!([1, 2].par_iter().eq(&vec![1, 2]));
     /// ```
     fn eq<I>(self, other: I) -> bool
@@ -252,7 +252,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Whether the numbers of items or any two items differ.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!([1, 2].par_iter().ne(&vec![1, 3]));
     /// ```
     fn ne<I>(self, other: I) -> bool
@@ -266,7 +266,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Whether it comes before `other` in dictionary order.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!([1, 2].par_iter().lt(&vec![1, 2, 0]));
     /// ```
     fn lt<I>(self, other: I) -> bool
@@ -280,7 +280,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Whether it comes before `other` in dictionary order, or is equal.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!([1, 2].par_iter().le(&vec![1, 2]));
     /// ```
     fn le<I>(self, other: I) -> bool
@@ -294,7 +294,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Whether it comes after `other` in dictionary order.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!([2].par_iter().gt(&vec![1, 2]));
     /// ```
     fn gt<I>(self, other: I) -> bool
@@ -308,7 +308,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Whether it comes after `other` in dictionary order, or is equal.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!([2].par_iter().ge(&vec![2]));
     /// ```
     fn ge<I>(self, other: I) -> bool
@@ -322,7 +322,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Pairs each item with its index.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = ["a", "b"].into_par_iter().enumerate().collect();
     /// assert_eq!(v, [(0, "a"), (1, "b")]);
     /// ```
@@ -337,7 +337,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// If `step` is 0.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..7).into_par_iter().step_by(3).collect();
     /// assert_eq!(v, [0, 3, 6]);
     /// ```
@@ -350,7 +350,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// All but the first `n` items.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..5).into_par_iter().skip(3).collect();
     /// assert_eq!(v, [3, 4]);
     /// ```
@@ -361,7 +361,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// The first `n` items.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..5).into_par_iter().take(2).collect();
     /// assert_eq!(v, [0, 1]);
     /// ```
@@ -372,7 +372,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// The index of some item that `predicate` says yes to: whichever is found first in time.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([5, 7, 9].par_iter().position_any(|n| *n == 7), Some(1));
     /// ```
     fn position_any<P>(self, predicate: P) -> Option<usize>
@@ -385,7 +385,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// The index of the first item that `predicate` says yes to.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([5, 7, 7].par_iter().position_first(|n| *n == 7), Some(1));
     /// ```
     fn position_first<P>(self, predicate: P) -> Option<usize>
@@ -398,7 +398,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// The index of the last item that `predicate` says yes to.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([5, 7, 7].par_iter().position_last(|n| *n == 7), Some(2));
     /// ```
     fn position_last<P>(self, predicate: P) -> Option<usize>
@@ -421,7 +421,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// The indices of all items that `predicate` says yes to.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = [5, 7, 7].par_iter().positions(|n| *n == 7).collect();
     /// assert_eq!(v, [1, 2]);
     /// ```
@@ -435,7 +435,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// The items in reverse order.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..3).into_par_iter().rev().collect();
     /// assert_eq!(v, [2, 1, 0]);
     /// ```
@@ -448,7 +448,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Loops divide themselves well without it; it is a bound for when parts have a cost of their own.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let parts = (0..1000).into_par_iter().with_min_len(500).fold(|| 0, |n, _| n + 1).collect::<Vec<_>>();
     /// assert!(parts.iter().all(|n| *n >= 500));
     /// ```
@@ -459,7 +459,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Makes parts of at most `max` items, unless that is against a minimum.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let parts = (0..1000).into_par_iter().with_max_len(10).fold(|| 0, |n, _| n + 1).collect::<Vec<_>>();
     /// assert!(parts.iter().all(|n| *n <= 10));
     /// ```
@@ -470,7 +470,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// How many items there are.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([1, 2, 3].par_iter().chunks(2).len(), 2);
     /// ```
     fn len(&self) -> usize;

@@ -8,7 +8,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`inspect`](ParallelIterator::inspect) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let sum: i32 = (0..5).into_par_iter().inspect(|n| assert!(*n < 5)).sum();
 /// assert_eq!(sum, 10);
 /// ```

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// What [`interleave`](IndexedParallelIterator::interleave) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = vec![1, 2].into_par_iter().interleave(vec![7, 8, 9]).collect();
 /// assert_eq!(v, [1, 7, 2, 8, 9]);
 /// ```
@@ -50,7 +50,7 @@ where
     }
 
     fn len(&self) -> usize {
-        self.i.len().checked_add(self.j.len()).expect("two iterators have at most usize::MAX items together")
+        self.i.len().checked_add(self.j.len()).expect("overflow")
     }
 
     fn with_producer<CB: ProducerCallback<I::Item>>(self, callback: CB) -> CB::Output {

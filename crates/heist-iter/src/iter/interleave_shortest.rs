@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, Interleave, ParallelIterator, Take};
 /// What [`interleave_shortest`](IndexedParallelIterator::interleave_shortest) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = vec![1, 2, 3].into_par_iter().interleave_shortest(vec![9]).collect();
 /// assert_eq!(v, [1, 9, 2]);
 /// ```

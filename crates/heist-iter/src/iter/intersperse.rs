@@ -11,7 +11,7 @@ use std::cell::Cell;
 /// What [`intersperse`](ParallelIterator::intersperse) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let text: String = ["a", "b", "c"].into_par_iter().intersperse(", ").collect();
 /// assert_eq!(text, "a, b, c");
 /// ```
@@ -55,7 +55,7 @@ impl<I: IndexedParallelIterator<Item: Clone>> IndexedParallelIterator for Inters
     }
 
     fn len(&self) -> usize {
-        interspersed_len(self.base.len()).expect("items and separators are at most usize::MAX")
+        interspersed_len(self.base.len()).expect("overflow")
     }
 
     fn with_producer<CB: ProducerCallback<I::Item>>(self, callback: CB) -> CB::Output {

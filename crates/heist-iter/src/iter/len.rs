@@ -8,7 +8,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`with_min_len`](IndexedParallelIterator::with_min_len) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let sum: i32 = (0..100).into_par_iter().with_min_len(50).sum();
 /// assert_eq!(sum, 4950);
 /// ```
@@ -54,7 +54,7 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for MinLen<I> {
 /// What [`with_max_len`](IndexedParallelIterator::with_max_len) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let sum: i32 = (0..100).into_par_iter().with_max_len(10).sum();
 /// assert_eq!(sum, 4950);
 /// ```

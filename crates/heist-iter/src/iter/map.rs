@@ -8,7 +8,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`map`](ParallelIterator::map) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..2).into_par_iter().map(|n| n + 1).collect();
 /// assert_eq!(v, [1, 2]);
 /// ```

@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`map_with`](ParallelIterator::map_with) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..2).into_par_iter().map_with(10, |ten, n| *ten + n).collect();
 /// assert_eq!(v, [10, 11]);
 /// ```
@@ -29,7 +29,7 @@ impl<I, T, F> MapWith<I, T, F> {
 /// What [`map_init`](ParallelIterator::map_init) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..2).into_par_iter().map_init(|| 10, |ten, n| *ten + n).collect();
 /// assert_eq!(v, [10, 11]);
 /// ```

@@ -7,7 +7,7 @@
 //! [`collect`](ParallelIterator::collect). Only the last one does anything.
 //!
 //! ```
-//! use heist_iter::prelude::*;
+//! use heist::prelude::*;
 //!
 //! let words = ["a", "quiet", "night"];
 //! let letters: usize = words.par_iter().map(|word| word.len()).sum();

@@ -9,7 +9,7 @@ use super::{
 /// A tuple of iterators that goes through all of them in step; it ends with the shortest one.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let (a, mut b) = ([1, 2, 3], [10, 20, 30]);
 /// (&a, &mut b).into_par_iter().for_each(|(a, b)| *b += a);
 /// assert_eq!(b, [11, 22, 33]);

@@ -6,8 +6,8 @@ use super::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 /// An iterator with one item.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// use heist_iter::iter::once;
+/// # use heist::prelude::*;
+/// use heist::iter::once;
 /// let v: Vec<_> = (0..2).into_par_iter().chain(once(9)).collect();
 /// assert_eq!(v, [0, 1, 9]);
 /// ```
@@ -18,8 +18,8 @@ pub fn once<T: Send>(item: T) -> Once<T> {
 /// What [`once`] returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// assert_eq!(heist_iter::iter::once(7).len(), 1);
+/// # use heist::prelude::*;
+/// assert_eq!(heist::iter::once(7).len(), 1);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::thread;
 /// What [`panic_fuse`](ParallelIterator::panic_fuse) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!((0..10).into_par_iter().panic_fuse().sum::<i32>(), 45);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

@@ -14,7 +14,7 @@ use std::iter::{Product, Sum};
 /// are `Fn + Sync + Send`. A panic in a closure reaches the caller once; items that were not consumed are dropped.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let total: u32 = ["1", "x", "3"].par_iter().filter_map(|s| s.parse::<u32>().ok()).sum();
 /// assert_eq!(total, 4);
@@ -26,7 +26,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Calls `op` with every item, in no particular order.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// use std::sync::atomic::{AtomicU32, Ordering};
     /// let sum = AtomicU32::new(0);
     /// (1..=10u32).into_par_iter().for_each(|n| { sum.fetch_add(n, Ordering::Relaxed); });
@@ -42,7 +42,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`for_each`](Self::for_each) with a value that each stretch of items has for itself: a clone of `init`.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// (0..5).into_par_iter().for_each_with(sender, |sender, n| sender.send(n).unwrap());
     /// let mut got: Vec<i32> = receiver.iter().collect();
@@ -63,7 +63,7 @@ pub trait ParallelIterator: Sized + Send {
     /// about as often as work changes hands.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// use std::cell::RefCell;
     /// use std::rc::Rc;
     /// (0..100).into_par_iter().for_each_init(|| Rc::new(RefCell::new(0)), |seen, n| *seen.borrow_mut() += n);
@@ -79,7 +79,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Calls `op` with every item until one call fails; returns one of the failures.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let odd = (0..100).into_par_iter().try_for_each(|n| if n != 42 { Ok(()) } else { Err(n) });
     /// assert_eq!(odd, Err(42));
     /// ```
@@ -94,7 +94,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`try_for_each`](Self::try_for_each) with a clone of `init` for each stretch.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// (0..5).into_par_iter().try_for_each_with(sender, |sender, n| sender.send(n)).unwrap();
     /// assert_eq!(receiver.iter().count(), 5);
@@ -111,7 +111,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`try_for_each`](Self::try_for_each) with a value from `init` for each stretch.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let done = (0..9).into_par_iter().try_for_each_init(Vec::new, |seen, n| { seen.push(n); Some(()) });
     /// assert_eq!(done, Some(()));
     /// ```
@@ -127,7 +127,7 @@ pub trait ParallelIterator: Sized + Send {
     /// How many items there are.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!((0..100).into_par_iter().filter(|n| n % 7 == 0).count(), 15);
     /// ```
     fn count(self) -> usize {
@@ -137,7 +137,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Replaces each item by what `map_op` makes of it.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..4).into_par_iter().map(|n| n * n).collect();
     /// assert_eq!(v, [0, 1, 4, 9]);
     /// ```
@@ -152,7 +152,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`map`](Self::map) with a value that each stretch of items has for itself: a clone of `init`.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..3).into_par_iter().map_with(String::from("#"), |s, n| format!("{s}{n}")).collect();
     /// assert_eq!(v, ["#0", "#1", "#2"]);
     /// ```
@@ -168,7 +168,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`map`](Self::map) with a value that each stretch of items makes for itself, by `init`. It need not be `Send`.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let lengths: Vec<_> = (0..4usize)
     ///     .into_par_iter()
     ///     .map_init(String::new, |buffer, n| { buffer.clear(); buffer.push_str(&"x".repeat(n)); buffer.len() })
@@ -187,7 +187,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Clones the items that it is given by reference.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let names: Vec<String> = [String::from("a")].par_iter().cloned().collect();
     /// assert_eq!(names, ["a"]);
     /// ```
@@ -202,7 +202,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Copies the items that it is given by reference.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([1, 2, 3].par_iter().copied().sum::<i32>(), 6);
     /// ```
     fn copied<'a, T>(self) -> Copied<Self>
@@ -216,7 +216,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Shows each item to `inspect_op` on its way through.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let sum: i32 = (0..5).into_par_iter().inspect(|n| assert!(*n < 5)).sum();
     /// assert_eq!(sum, 10);
     /// ```
@@ -230,7 +230,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Lets `update_op` change each item on its way through.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..3).into_par_iter().update(|n| *n += 1).collect();
     /// assert_eq!(v, [1, 2, 3]);
     /// ```
@@ -244,7 +244,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Keeps the items that `filter_op` says yes to.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let even: Vec<_> = (0..7).into_par_iter().filter(|n| n % 2 == 0).collect();
     /// assert_eq!(even, [0, 2, 4, 6]);
     /// ```
@@ -258,7 +258,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Replaces each item by what `filter_op` makes of it, or drops it for `None`.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<u8> = ["7", "-", "9"].par_iter().filter_map(|s| s.parse().ok()).collect();
     /// assert_eq!(v, [7, 9]);
     /// ```
@@ -275,7 +275,7 @@ pub trait ParallelIterator: Sized + Send {
     /// If the inner loops are short, [`flat_map_iter`](Self::flat_map_iter) is cheaper.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..4).into_par_iter().flat_map(|n| 0..n).collect();
     /// assert_eq!(v, [0, 0, 1, 0, 1, 2]);
     /// ```
@@ -290,7 +290,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Replaces each item by all items of a sequential iterator, which runs where the item is.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let letters: String = ["ab", "c"].par_iter().flat_map_iter(|s| s.chars()).collect();
     /// assert_eq!(letters, "abc");
     /// ```
@@ -305,7 +305,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Puts the items of the items, which are parallel iterators, one after the other.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = vec![vec![1], vec![], vec![2, 3]].into_par_iter().flatten().collect();
     /// assert_eq!(v, [1, 2, 3]);
     /// ```
@@ -319,7 +319,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Puts the items of the items, which are sequential iterators, one after the other.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = vec![Some(1), None, Some(2)].into_par_iter().flatten_iter().collect();
     /// assert_eq!(v, [1, 2]);
     /// ```
@@ -334,7 +334,7 @@ pub trait ParallelIterator: Sized + Send {
     /// called any number of times.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let gcd = |mut a: u32, mut b: u32| { while b > 0 { (a, b) = (b, a % b) } a };
     /// assert_eq!([12, 18, 30].par_iter().copied().reduce(|| 0, gcd), 6);
     /// ```
@@ -349,7 +349,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`reduce`](Self::reduce) without a neutral element: `None` if there are no items.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!(["b", "a"].par_iter().copied().reduce_with(|a, b| a.min(b)), Some("a"));
     /// assert_eq!((0..0).into_par_iter().reduce_with(|a, b| a + b), None);
     /// ```
@@ -363,7 +363,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`reduce`](Self::reduce) of items that may be failures, by an `op` that may fail. Stops early at a failure.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let add = |a: u8, b: u8| a.checked_add(b);
     /// assert_eq!([1, 2, 3].par_iter().copied().map(Some).try_reduce(|| 0, add), Some(6));
     /// assert_eq!([200, 2, 99].par_iter().copied().map(Some).try_reduce(|| 0, add), None);
@@ -380,7 +380,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`try_reduce`](Self::try_reduce) without a neutral element: `None` if there are no items.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let most = ["4", "9"].par_iter().map(|s| s.parse::<u8>()).try_reduce_with(|a, b| Ok(a.max(b)));
     /// assert_eq!(most, Some(Ok(9)));
     /// ```
@@ -398,7 +398,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`reduce`](Self::reduce) or [`sum`](Self::sum).
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let longest = ["a", "abc"].par_iter().fold(|| 0, |most, s| s.len().max(most)).reduce(|| 0, usize::max);
     /// assert_eq!(longest, 3);
     /// ```
@@ -414,7 +414,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`fold`](Self::fold) that begins with a clone of `init`.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let sum: u32 = (0..10u32).into_par_iter().fold_with(0, |sum, n| sum + n).sum();
     /// assert_eq!(sum, 45);
     /// ```
@@ -429,7 +429,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`fold`](Self::fold) by a `fold_op` that may fail, which ends the stretch.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let sum = [1u8, 2, 3]
     ///     .par_iter()
     ///     .try_fold(|| 0u8, |sum, &n| sum.checked_add(n))
@@ -448,7 +448,7 @@ pub trait ParallelIterator: Sized + Send {
     /// [`try_fold`](Self::try_fold) that begins with a clone of `init`.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let parsed = ["1", "x"].par_iter().try_fold_with(0, |sum, s| s.parse::<i32>().map(|n| sum + n));
     /// assert!(parsed.try_reduce(|| 0, |a, b| Ok(a + b)).is_err());
     /// ```
@@ -464,7 +464,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The sum of all items. Sums of floats depend on how the loop was divided, in the last bits.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!((1..=100u32).into_par_iter().sum::<u32>(), 5050);
     /// ```
     fn sum<S>(self) -> S
@@ -477,7 +477,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The product of all items. Products of floats depend on how the loop was divided, in the last bits.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!((1..=10u32).into_par_iter().product::<u32>(), 3_628_800);
     /// ```
     fn product<P>(self) -> P
@@ -490,7 +490,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The least item; the first one of several.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([3, 1, 2].par_iter().min(), Some(&1));
     /// ```
     fn min(self) -> Option<Self::Item>
@@ -503,7 +503,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The least item by `f`; the first one of several.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([0.5, -2.0].par_iter().min_by(|a, b| f64::total_cmp(a, b)), Some(&-2.0));
     /// ```
     fn min_by<F>(self, f: F) -> Option<Self::Item>
@@ -516,7 +516,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The item with the least key; the first one of several. Each key is computed once.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([-3, 2, 5i32].par_iter().min_by_key(|n| n.abs()), Some(&2));
     /// ```
     fn min_by_key<K, F>(self, f: F) -> Option<Self::Item>
@@ -530,7 +530,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The greatest item; the last one of several.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([3, 1, 2].par_iter().max(), Some(&3));
     /// ```
     fn max(self) -> Option<Self::Item>
@@ -543,7 +543,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The greatest item by `f`; the last one of several.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([0.5, -2.0].par_iter().max_by(|a, b| f64::total_cmp(a, b)), Some(&0.5));
     /// ```
     fn max_by<F>(self, f: F) -> Option<Self::Item>
@@ -556,7 +556,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The item with the greatest key; the last one of several. Each key is computed once.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!(["aa", "b", "cc"].par_iter().max_by_key(|s| s.len()), Some(&"cc"));
     /// ```
     fn max_by_key<K, F>(self, f: F) -> Option<Self::Item>
@@ -570,7 +570,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Puts another iterator's items after its own.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (0..2).into_par_iter().chain(5..7).collect();
     /// assert_eq!(v, [0, 1, 5, 6]);
     /// ```
@@ -584,7 +584,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Some item that `predicate` says yes to, if there is one: whichever is found first in time. Stops the others.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let found = (0..1000).into_par_iter().find_any(|n| n % 100 == 99).unwrap();
     /// assert_eq!(found % 100, 99);
     /// ```
@@ -598,7 +598,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The first item, in order, that `predicate` says yes to. Stops the search to the right of a find.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!((0..1000).into_par_iter().find_first(|n| n % 100 == 99), Some(99));
     /// ```
     fn find_first<P>(self, predicate: P) -> Option<Self::Item>
@@ -611,7 +611,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The last item, in order, that `predicate` says yes to. Stops the search to the left of a find.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!((0..1000).into_par_iter().find_last(|n| n % 100 == 99), Some(999));
     /// ```
     fn find_last<P>(self, predicate: P) -> Option<Self::Item>
@@ -624,7 +624,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Some `Some` that `predicate` makes of an item, if there is one.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!(["x", "7"].par_iter().find_map_any(|s| s.parse::<u8>().ok()), Some(7));
     /// ```
     fn find_map_any<P, R>(self, predicate: P) -> Option<R>
@@ -638,7 +638,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The first `Some`, in order, that `predicate` makes of an item.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!(["x", "7", "8"].par_iter().find_map_first(|s| s.parse::<u8>().ok()), Some(7));
     /// ```
     fn find_map_first<P, R>(self, predicate: P) -> Option<R>
@@ -652,7 +652,7 @@ pub trait ParallelIterator: Sized + Send {
     /// The last `Some`, in order, that `predicate` makes of an item.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!(["x", "7", "8"].par_iter().find_map_last(|s| s.parse::<u8>().ok()), Some(8));
     /// ```
     fn find_map_last<P, R>(self, predicate: P) -> Option<R>
@@ -676,7 +676,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Whether `predicate` says yes to some item.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!((0..10).into_par_iter().any(|n| n == 7));
     /// ```
     fn any<P>(self, predicate: P) -> bool
@@ -689,7 +689,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Whether `predicate` says yes to every item.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!(!(0..10).into_par_iter().all(|n| n < 7));
     /// ```
     fn all<P>(self, predicate: P) -> bool
@@ -702,7 +702,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Yields what is in the `Some` items and stops everybody soon after the first `None`, first in time.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let all: Vec<_> = (0..3).into_par_iter().map(Some).while_some().collect();
     /// assert_eq!(all, [0, 1, 2]);
     /// ```
@@ -717,7 +717,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Stops everybody soon after a panic. Without it the other workers finish what they have begun.
     ///
     /// ```should_panic
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// (0..1_000_000).into_par_iter().panic_fuse().for_each(|n| assert_ne!(n, 123));
     /// ```
     fn panic_fuse(self) -> PanicFuse<Self> {
@@ -727,7 +727,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Makes a collection of the items, in order where the collection has one.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<u32> = (0..4).into_par_iter().collect();
     /// let r: Result<Vec<u8>, _> = ["1", "?"].par_iter().map(|s| s.parse()).collect();
     /// assert!(v == [0, 1, 2, 3] && r.is_err());
@@ -742,7 +742,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Makes two collections of the halves of pairs. Works for nested pairs as well.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let (n, s): (Vec<_>, Vec<_>) = (0..3).into_par_iter().map(|n| (n, n * n)).unzip();
     /// assert_eq!((n, s), (vec![0, 1, 2], vec![0, 1, 4]));
     /// ```
@@ -760,7 +760,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Makes one collection of the items that `predicate` says yes to, and one of the others.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let (even, odd): (Vec<_>, Vec<_>) = (0..5).into_par_iter().partition(|n| n % 2 == 0);
     /// assert_eq!((even, odd), (vec![0, 2, 4], vec![1, 3]));
     /// ```
@@ -776,8 +776,8 @@ pub trait ParallelIterator: Sized + Send {
     /// Makes one collection of the left and one of the right results of `predicate`.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
-    /// use heist_iter::iter::Either;
+    /// # use heist::prelude::*;
+    /// use heist::iter::Either;
     /// let (numbers, words): (Vec<u8>, Vec<&str>) = ["1", "b"].par_iter().partition_map(|&s| match s.parse::<u8>() {
     ///     Ok(n) => Either::Left(n),
     ///     Err(_) => Either::Right(s),
@@ -798,7 +798,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Puts a clone of `element` between each two items.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let v: Vec<_> = (1..4).into_par_iter().intersperse(0).collect();
     /// assert_eq!(v, [1, 0, 2, 0, 3]);
     /// ```
@@ -812,7 +812,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Some `n` items, whichever come first in time.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!((0..100).into_par_iter().filter(|n| n % 2 == 0).take_any(5).count(), 5);
     /// ```
     fn take_any(self, n: usize) -> TakeAny<Self> {
@@ -822,7 +822,7 @@ pub trait ParallelIterator: Sized + Send {
     /// All but some `n` items, whichever come first in time.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!((0..100).into_par_iter().skip_any(30).count(), 70);
     /// ```
     fn skip_any(self, n: usize) -> SkipAny<Self> {
@@ -832,7 +832,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Items until `predicate` says no for the first time, first in time; then everybody stops.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!((0..100).into_par_iter().take_any_while(|n| *n < 50).all(|n| n < 50));
     /// ```
     fn take_any_while<P>(self, predicate: P) -> TakeAnyWhile<Self, P>
@@ -845,7 +845,7 @@ pub trait ParallelIterator: Sized + Send {
     /// Drops items until `predicate` says no for the first time, first in time; then everybody keeps theirs.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert!((0..100).into_par_iter().skip_any_while(|n| *n < 50).count() >= 50);
     /// ```
     fn skip_any_while<P>(self, predicate: P) -> SkipAnyWhile<Self, P>
@@ -861,7 +861,7 @@ pub trait ParallelIterator: Sized + Send {
     /// the loop was divided.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// let lists = (0..100).into_par_iter().filter(|n| n % 2 == 0).collect_vec_list();
     /// assert!(lists.into_iter().flatten().eq((0..100).step_by(2)));
     /// ```
@@ -875,8 +875,8 @@ pub trait ParallelIterator: Sized + Send {
     /// Runs the loop: every item goes into `consumer`. Users call the other methods, adaptors call this one.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
-    /// use heist_iter::iter::plumbing::UnindexedConsumer;
+    /// # use heist::prelude::*;
+    /// use heist::iter::plumbing::UnindexedConsumer;
     /// struct Pass<I>(I);
     /// impl<I: ParallelIterator> ParallelIterator for Pass<I> {
     ///     type Item = I::Item;
@@ -895,7 +895,7 @@ pub trait ParallelIterator: Sized + Send {
     /// A collection may then reserve its space and have the items written in place.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
+    /// # use heist::prelude::*;
     /// assert_eq!([1, 2].par_iter().opt_len(), Some(2));
     /// assert_eq!([1, 2].par_iter().filter(|_| true).opt_len(), None);
     /// ```

@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`positions`](IndexedParallelIterator::positions) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = [5, 7, 7].par_iter().positions(|n| *n == 7).collect();
 /// assert_eq!(v, [1, 2]);
 /// ```

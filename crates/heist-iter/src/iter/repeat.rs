@@ -12,8 +12,8 @@ use super::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Zip
 /// [`take`](Repeat::take) or [`zip`](Repeat::zip).
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// use heist_iter::iter::repeat;
+/// # use heist::prelude::*;
+/// use heist::iter::repeat;
 /// let v: Vec<_> = repeat('x').zip(0..2).collect();
 /// assert_eq!(v, [('x', 0), ('x', 1)]);
 /// ```
@@ -24,8 +24,8 @@ pub fn repeat<T: Clone + Send>(element: T) -> Repeat<T> {
 /// What [`repeat`] returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// assert_eq!(heist_iter::iter::repeat(2).find_any(|n| *n == 2), Some(2));
+/// # use heist::prelude::*;
+/// assert_eq!(heist::iter::repeat(2).find_any(|n| *n == 2), Some(2));
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
 #[derive(Debug, Clone)]
@@ -37,8 +37,8 @@ impl<T: Clone + Send> Repeat<T> {
     /// The first `n` clones.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
-    /// assert_eq!(heist_iter::iter::repeat(2).take(5).sum::<i32>(), 10);
+    /// # use heist::prelude::*;
+    /// assert_eq!(heist::iter::repeat(2).take(5).sum::<i32>(), 10);
     /// ```
     pub fn take(self, n: usize) -> RepeatN<T> {
         repeat_n(self.element, n)
@@ -47,8 +47,8 @@ impl<T: Clone + Send> Repeat<T> {
     /// Pairs clones with the items of `zip_op`, as many as there are.
     ///
     /// ```
-    /// # use heist_iter::prelude::*;
-    /// assert_eq!(heist_iter::iter::repeat(2).zip(0..5).count(), 5);
+    /// # use heist::prelude::*;
+    /// assert_eq!(heist::iter::repeat(2).zip(0..5).count(), 5);
     /// ```
     pub fn zip<Z>(self, zip_op: Z) -> Zip<RepeatN<T>, Z::Iter>
     where
@@ -85,8 +85,8 @@ impl<T: Clone + Send> UnindexedProducer for Endless<T> {
 /// `n` times `element`, which is moved out last.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// use heist_iter::iter::repeat_n;
+/// # use heist::prelude::*;
+/// use heist::iter::repeat_n;
 /// let v: Vec<_> = repeat_n('x', 3).collect();
 /// assert_eq!(v, ['x'; 3]);
 /// ```
@@ -98,8 +98,8 @@ pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
 ///
 /// ```
 /// # #![allow(deprecated)]
-/// # use heist_iter::prelude::*;
-/// assert_eq!(heist_iter::iter::repeatn(1, 3).sum::<i32>(), 3);
+/// # use heist::prelude::*;
+/// assert_eq!(heist::iter::repeatn(1, 3).sum::<i32>(), 3);
 /// ```
 #[deprecated(note = "use `repeat_n`")]
 pub fn repeatn<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
@@ -109,8 +109,8 @@ pub fn repeatn<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
 /// What [`repeat_n`] returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// assert_eq!(heist_iter::iter::repeat_n(2, 4).len(), 4);
+/// # use heist::prelude::*;
+/// assert_eq!(heist::iter::repeat_n(2, 4).len(), 4);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
 #[derive(Debug, Clone)]
@@ -189,12 +189,28 @@ impl<T: Clone> Iterator for RepeatNProducer<T> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.n, Some(self.n))
     }
+
+    /// Clones nothing that is passed over, as with a step.
+    #[inline]
+    fn nth(&mut self, passed: usize) -> Option<T> {
+        if passed >= self.n {
+            *self = RepeatNProducer { element: None, n: 0 };
+            return None;
+        }
+        self.n -= passed;
+        self.next()
+    }
 }
 
 impl<T: Clone> DoubleEndedIterator for RepeatNProducer<T> {
     #[inline]
     fn next_back(&mut self) -> Option<T> {
         self.next()
+    }
+
+    #[inline]
+    fn nth_back(&mut self, passed: usize) -> Option<T> {
+        self.nth(passed)
     }
 }
 

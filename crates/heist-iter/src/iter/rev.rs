@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`rev`](IndexedParallelIterator::rev) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..3).into_par_iter().rev().collect();
 /// assert_eq!(v, [2, 1, 0]);
 /// ```

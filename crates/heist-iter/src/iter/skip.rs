@@ -9,7 +9,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`skip`](IndexedParallelIterator::skip) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..5).into_par_iter().skip(3).collect();
 /// assert_eq!(v, [3, 4]);
 /// ```

@@ -9,7 +9,7 @@ use heist_sync::atomic::AtomicUsize;
 /// What [`skip_any`](ParallelIterator::skip_any) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!((0..100).into_par_iter().skip_any(5).count(), 95);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

@@ -8,7 +8,7 @@ use heist_sync::atomic::{AtomicBool, Ordering};
 /// What [`skip_any_while`](ParallelIterator::skip_any_while) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert!((0..100).into_par_iter().skip_any_while(|n| *n < 50).count() >= 50);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

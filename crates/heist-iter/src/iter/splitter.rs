@@ -8,8 +8,8 @@ use super::plumbing::{Folder, UnindexedConsumer, UnindexedProducer, bridge_unind
 /// The items are the parts that are not cut any further; `splitter` returns `None` for what is too small to be cut.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// use heist_iter::iter::split;
+/// # use heist::prelude::*;
+/// use heist::iter::split;
 /// let halve = |r: std::ops::Range<u64>| {
 ///     if r.end - r.start < 10 { return (r, None) }
 ///     let middle = r.start + (r.end - r.start) / 2;
@@ -29,8 +29,8 @@ where
 /// What [`split`] returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// let whole: Vec<_> = heist_iter::iter::split("data", |data| (data, None)).collect();
+/// # use heist::prelude::*;
+/// let whole: Vec<_> = heist::iter::split("data", |data| (data, None)).collect();
 /// assert_eq!(whole, ["data"]);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`step_by`](IndexedParallelIterator::step_by) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..7).into_par_iter().step_by(3).collect();
 /// assert_eq!(v, [0, 3, 6]);
 /// ```

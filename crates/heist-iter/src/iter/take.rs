@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, ParallelIterator};
 /// What [`take`](IndexedParallelIterator::take) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (0..5).into_par_iter().take(2).collect();
 /// assert_eq!(v, [0, 1]);
 /// ```

@@ -9,7 +9,7 @@ use heist_sync::atomic::AtomicUsize;
 /// What [`take_any`](ParallelIterator::take_any) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert_eq!((0..100).into_par_iter().take_any(5).count(), 5);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

@@ -8,7 +8,7 @@ use heist_sync::atomic::{AtomicBool, Ordering};
 /// What [`take_any_while`](ParallelIterator::take_any_while) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// assert!((0..100).into_par_iter().take_any_while(|n| *n < 50).all(|n| n < 50));
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

@@ -9,7 +9,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 /// What [`try_fold`](ParallelIterator::try_fold) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let sums = (0..5u8).into_par_iter().try_fold(|| 0u8, |sum, n| sum.checked_add(n));
 /// assert_eq!(sums.try_reduce(|| 0, |a, b| a.checked_add(b)), Some(10));
 /// ```
@@ -151,7 +151,7 @@ where
 /// What [`try_fold_with`](ParallelIterator::try_fold_with) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let sums = (0..5u8).into_par_iter().try_fold_with(0u8, |sum, n| sum.checked_add(n));
 /// assert_eq!(sums.try_reduce(|| 0, |a, b| a.checked_add(b)), Some(10));
 /// ```

@@ -137,7 +137,7 @@ where
             left_result: &mut result,
         });
         // The left consumer's result cannot be made up by anybody else.
-        result.expect("par_extend must drive the iterator that it is given")
+        result.expect("unzip consumers didn't execute!")
     }
 
     fn opt_len(&self) -> Option<usize> {

@@ -109,8 +109,8 @@ where
 /// `children_of` is called once for each node that is visited.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// use heist_iter::iter::walk_tree_prefix;
+/// # use heist::prelude::*;
+/// use heist::iter::walk_tree_prefix;
 /// let nodes = walk_tree_prefix(1u32, |&n| if n < 4 { vec![2 * n, 2 * n + 1] } else { vec![] });
 /// assert_eq!(nodes.collect::<Vec<_>>(), [1, 2, 4, 5, 3, 6, 7]);
 /// ```
@@ -126,8 +126,8 @@ where
 /// What [`walk_tree_prefix`] returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// let leaf = heist_iter::iter::walk_tree_prefix(7, |_| None);
+/// # use heist::prelude::*;
+/// let leaf = heist::iter::walk_tree_prefix(7, |_| None);
 /// assert_eq!(leaf.collect::<Vec<i32>>(), [7]);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
@@ -161,8 +161,8 @@ where
 /// `children_of` is called once for each node that is visited.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// use heist_iter::iter::walk_tree_postfix;
+/// # use heist::prelude::*;
+/// use heist::iter::walk_tree_postfix;
 /// let nodes = walk_tree_postfix(1u32, |&n| if n < 4 { vec![2 * n, 2 * n + 1] } else { vec![] });
 /// assert_eq!(nodes.collect::<Vec<_>>(), [4, 5, 2, 6, 7, 3, 1]);
 /// ```
@@ -178,8 +178,8 @@ where
 /// What [`walk_tree_postfix`] returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// let leaf = heist_iter::iter::walk_tree_postfix(7, |_| None);
+/// # use heist::prelude::*;
+/// let leaf = heist::iter::walk_tree_postfix(7, |_| None);
 /// assert_eq!(leaf.collect::<Vec<i32>>(), [7]);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]
@@ -213,8 +213,8 @@ where
 /// `children_of` is called once for each node that is visited.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// use heist_iter::iter::walk_tree;
+/// # use heist::prelude::*;
+/// use heist::iter::walk_tree;
 /// let nodes = walk_tree(1u32, |&n| if n < 4 { vec![2 * n, 2 * n + 1] } else { vec![] });
 /// assert_eq!(nodes.sum::<u32>(), 28);
 /// ```
@@ -230,8 +230,8 @@ where
 /// What [`walk_tree`] returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
-/// let leaf = heist_iter::iter::walk_tree(7, |_| None);
+/// # use heist::prelude::*;
+/// let leaf = heist::iter::walk_tree(7, |_| None);
 /// assert_eq!(leaf.collect::<Vec<i32>>(), [7]);
 /// ```
 #[must_use = "iterators do nothing until they are driven"]

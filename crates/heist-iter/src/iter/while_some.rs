@@ -8,7 +8,7 @@ use heist_sync::atomic::{AtomicBool, Ordering};
 /// What [`while_some`](ParallelIterator::while_some) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let digits: Vec<u32> = ["1", "2"].par_iter().map(|s| s.parse().ok()).while_some().collect();
 /// assert_eq!(digits, [1, 2]);
 /// ```

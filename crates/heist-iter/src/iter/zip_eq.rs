@@ -6,7 +6,7 @@ use super::{IndexedParallelIterator, ParallelIterator, Zip};
 /// What [`zip_eq`](IndexedParallelIterator::zip_eq) returns.
 ///
 /// ```
-/// # use heist_iter::prelude::*;
+/// # use heist::prelude::*;
 /// let v: Vec<_> = (1..3).into_par_iter().zip_eq(["a", "b"]).collect();
 /// assert_eq!(v, [(1, "a"), (2, "b")]);
 /// ```

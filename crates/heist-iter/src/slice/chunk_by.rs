@@ -31,7 +31,7 @@ where
 /// Yields stretches of neighbours that belong together.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let runs: Vec<&[u32]> = [1, 1, 2, 3, 3].par_chunk_by(|a, b| a == b).collect();
 /// assert_eq!(runs, [&[1, 1][..], &[2], &[3, 3]]);
@@ -70,7 +70,7 @@ impl<'data, T: Sync, P: Fn(&T, &T) -> bool + Sync + Send> ParallelIterator for C
 /// Yields stretches of neighbours that belong together, to be changed.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = [1, 4, 7, 2, 5, 3];
 /// v.par_chunk_by_mut(|a, b| a < b).for_each(|rising| rising.reverse());

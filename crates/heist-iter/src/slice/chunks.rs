@@ -6,7 +6,7 @@ use crate::iter::{IndexedParallelIterator, ParallelIterator};
 /// Yields chunks of a slice, the last of which may be short.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let sums: Vec<i32> = [1, 2, 3, 4, 5].par_chunks(2).map(|chunk| chunk.iter().sum()).collect();
 /// assert_eq!(sums, [3, 7, 5]);
@@ -60,7 +60,7 @@ impl<'data, T: Sync> Producer for ChunksProducer<'data, T> {
 /// Yields chunks of a slice to be changed, the last of which may be short.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = [1, 2, 3, 4, 5];
 /// v.par_chunks_mut(2).for_each(|chunk| chunk.reverse());

@@ -7,7 +7,7 @@ use std::mem;
 /// Yields chunks of a slice, all of one size; what is left over at the end is the remainder.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let pairs = [1, 2, 3, 4, 5].par_chunks_exact(2).map(|pair| pair[0] * pair[1]);
 /// assert_eq!(pairs.collect::<Vec<_>>(), [2, 12]);
@@ -28,7 +28,7 @@ impl<'data, T> ChunksExact<'data, T> {
     /// The elements after the last chunk, fewer than a chunk, which are not yielded.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([1, 2, 3, 4, 5].par_chunks_exact(2).remainder(), [5]);
     /// ```
@@ -72,7 +72,7 @@ impl<'data, T: Sync> Producer for ChunksExactProducer<'data, T> {
 /// Yields chunks of a slice to be changed, all of one size; what is left over at the end is the remainder.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = [1, 2, 3, 4, 5];
 /// v.par_chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
@@ -94,7 +94,7 @@ impl<'data, T> ChunksExactMut<'data, T> {
     /// The elements after the last chunk, fewer than a chunk, which are not yielded; gives up the iterator for them.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3, 4, 5];
     /// v.par_chunks_exact_mut(2).into_remainder().fill(0);
@@ -107,7 +107,7 @@ impl<'data, T> ChunksExactMut<'data, T> {
     /// The elements after the last chunk, for as long as the iterator is not used otherwise.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3, 4, 5];
     /// let mut pairs = v.par_chunks_exact_mut(2);
@@ -122,7 +122,7 @@ impl<'data, T> ChunksExactMut<'data, T> {
     /// The elements after the last chunk, once; leaves an empty slice in their place.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3, 4, 5];
     /// let mut pairs = v.par_chunks_exact_mut(2);

@@ -42,7 +42,7 @@ impl<'data, T: Send> IntoParallelIterator for &'data mut Box<[T]> {
 /// Yields a shared reference to every element.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!([2, 3, 5, 7].par_iter().sum::<i32>(), 17);
 /// ```
@@ -85,7 +85,7 @@ impl<'data, T: Sync> Producer for IterProducer<'data, T> {
 /// Yields an exclusive reference to every element.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut prices = [10, 20, 30];
 /// prices.par_iter_mut().for_each(|price| *price /= 2);

@@ -36,7 +36,7 @@ use std::cmp::Ordering;
 /// Implemented by `[T]`, and so at hand for everything that can be borrowed as one.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let rising = [1, 2, 2, 5].par_windows(2).all(|pair| pair[0] <= pair[1]);
 /// assert!(rising);
@@ -45,7 +45,7 @@ pub trait ParallelSlice<T: Sync> {
     /// The slice itself. The other methods are provided, and use this one.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!(vec![1, 2].as_parallel_slice(), [1, 2]);
     /// ```
@@ -54,7 +54,7 @@ pub trait ParallelSlice<T: Sync> {
     /// Iterates over the pieces between elements for which `separator` holds, as [`slice::split`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let longest = [7, 0, 7, 7, 0].par_split(|&n| n == 0).map(|run| run.len()).max();
     /// assert_eq!(longest, Some(2));
@@ -69,7 +69,7 @@ pub trait ParallelSlice<T: Sync> {
     /// Iterates over pieces that end with an element for which `separator` holds, as [`slice::split_inclusive`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let lengths: Vec<usize> = b"ab\nc\n".par_split_inclusive(|&b| b == b'\n').map(|line| line.len()).collect();
     /// assert_eq!(lengths, [3, 2]);
@@ -88,7 +88,7 @@ pub trait ParallelSlice<T: Sync> {
     /// If `window_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let most = [2, 9, 4, 1].par_windows(2).map(|pair| pair[0] + pair[1]).max();
     /// assert_eq!(most, Some(13));
@@ -105,7 +105,7 @@ pub trait ParallelSlice<T: Sync> {
     /// If `N` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let sums: Vec<i32> = [1, 2, 3].par_array_windows().map(|&[a, b]| a + b).collect();
     /// assert_eq!(sums, [3, 5]);
@@ -122,7 +122,7 @@ pub trait ParallelSlice<T: Sync> {
     /// If `chunk_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([1, 2, 3].par_chunks(2).collect::<Vec<_>>(), [&[1, 2][..], &[3]]);
     /// ```
@@ -140,7 +140,7 @@ pub trait ParallelSlice<T: Sync> {
     /// If `chunk_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([1, 2, 3].par_chunks_exact(2).collect::<Vec<_>>(), [&[1, 2]]);
     /// ```
@@ -158,7 +158,7 @@ pub trait ParallelSlice<T: Sync> {
     /// If `chunk_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([1, 2, 3].par_rchunks(2).collect::<Vec<_>>(), [&[2, 3][..], &[1]]);
     /// ```
@@ -176,7 +176,7 @@ pub trait ParallelSlice<T: Sync> {
     /// If `chunk_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([1, 2, 3].par_rchunks_exact(2).collect::<Vec<_>>(), [&[2, 3]]);
     /// ```
@@ -189,7 +189,7 @@ pub trait ParallelSlice<T: Sync> {
     /// Iterates over the longest stretches in which `pred` holds for every two neighbours, as [`slice::chunk_by`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([1, 1, 2, 1].par_chunk_by(|a, b| a == b).count(), 3);
     /// ```
@@ -223,7 +223,7 @@ impl<T: Sync> ParallelSlice<T> for [T] {
 /// may be told of one; where panics abort the program, it may do that, as the sorts of the standard library may.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut words = ["pear", "fig", "banana"];
 /// words.par_sort_by_key(|word| word.len());
@@ -233,7 +233,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// The slice itself. The other methods are provided, and use this one.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// vec![1, 2].as_parallel_slice_mut().reverse();
     /// ```
@@ -242,7 +242,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// Iterates over the pieces between elements for which `separator` holds, as [`slice::split_mut`] does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut text = *b"one two";
     /// text.par_split_mut(|&b| b == b' ').for_each(|word| word[0].make_ascii_uppercase());
@@ -259,7 +259,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 0, 3];
     /// v.par_split_inclusive_mut(|&n| n == 0).for_each(|run| run[0] = 9);
@@ -279,7 +279,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// If `chunk_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [0; 5];
     /// v.par_chunks_mut(2).enumerate().for_each(|(i, chunk)| chunk.fill(i));
@@ -299,7 +299,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// If `chunk_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3, 4, 5];
     /// v.par_chunks_exact_mut(2).for_each(|pair| pair[1] += pair[0]);
@@ -319,7 +319,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// If `chunk_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3];
     /// v.par_rchunks_mut(2).for_each(|chunk| chunk[0] = 0);
@@ -339,7 +339,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// If `chunk_size` is zero.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3];
     /// v.par_rchunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
@@ -354,7 +354,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// Sorts; equal elements keep their order.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [3, -5, 1];
     /// v.par_sort();
@@ -370,7 +370,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// Sorts by a comparison; equal elements keep their order.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [0.5, f64::INFINITY, -1.0];
     /// v.par_sort_by(|a, b| b.total_cmp(a));
@@ -386,7 +386,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// Sorts by a key; elements with equal keys keep their order. The key is made anew for every comparison.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [-3, 2, -1];
     /// v.par_sort_by_key(|n: &i32| n.abs());
@@ -406,7 +406,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// For keys that are costly to make. Uses a buffer of keys and positions as long as the slice.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = ["10", "9", "100"];
     /// v.par_sort_by_cached_key(|s| s.parse::<u32>().unwrap());
@@ -423,7 +423,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// Sorts in place; equal elements may change places.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [3, -5, 1];
     /// v.par_sort_unstable();
@@ -439,7 +439,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// Sorts in place by a comparison; equal elements may change places.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [4, 1, 3];
     /// v.par_sort_unstable_by(|a, b| b.cmp(a));
@@ -455,7 +455,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// Sorts in place by a key; elements with equal keys may change places. The key is made anew for every comparison.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [-3, 2, -1];
     /// v.par_sort_unstable_by_key(|n: &i32| n.abs());
@@ -473,7 +473,7 @@ pub trait ParallelSliceMut<T: Send> {
     /// does.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 1, 2, 1];
     /// v.par_chunk_by_mut(|a, b| a == b).for_each(|equal| equal.fill(equal.len()));

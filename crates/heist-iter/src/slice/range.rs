@@ -5,17 +5,20 @@ use std::ops::{Bound, Range, RangeBounds};
 /// The indices that `range` means for a sequence of `len`.
 #[track_caller]
 pub(crate) fn resolve_range<R: RangeBounds<usize>>(range: R, len: usize) -> Range<usize> {
-    let start = match range.start_bound() {
-        Bound::Included(&start) => start,
-        Bound::Excluded(&before) => before.checked_add(1).expect("the range starts beyond usize::MAX"),
-        Bound::Unbounded => 0,
+    let (from, to) = (range.start_bound(), range.end_bound());
+    let start = match from {
+        Bound::Included(&start) => Some(start),
+        Bound::Excluded(&before) => before.checked_add(1),
+        Bound::Unbounded => Some(0),
     };
-    let end = match range.end_bound() {
-        Bound::Included(&last) => last.checked_add(1).expect("the range ends beyond usize::MAX"),
-        Bound::Excluded(&end) => end,
-        Bound::Unbounded => len,
+    let end = match to {
+        Bound::Included(&last) => last.checked_add(1),
+        Bound::Excluded(&end) => Some(end),
+        Bound::Unbounded => Some(len),
     };
-    assert!(start <= end, "the range starts at {start} but ends at {end}");
-    assert!(end <= len, "the range ends at {end}, beyond the length {len}");
+    let within = |index: &usize| *index <= len;
+    let Some(start) = start.filter(within) else { panic!("range start {from:?} should be <= length {len}") };
+    let Some(end) = end.filter(within) else { panic!("range end {to:?} should be <= length {len}") };
+    assert!(start <= end, "range start {from:?} should be <= range end {to:?}");
     start..end
 }

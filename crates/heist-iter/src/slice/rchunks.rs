@@ -6,7 +6,7 @@ use crate::iter::{IndexedParallelIterator, ParallelIterator};
 /// Yields chunks of a slice from the back, the last of which may be short.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let chunks: Vec<&[i32]> = [1, 2, 3, 4, 5].par_rchunks(2).collect();
 /// assert_eq!(chunks, [&[4, 5][..], &[2, 3], &[1]]);
@@ -60,7 +60,7 @@ impl<'data, T: Sync> Producer for RChunksProducer<'data, T> {
 /// Yields chunks of a slice to be changed from the back, the last of which may be short.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = [1, 2, 3, 4, 5];
 /// v.par_rchunks_mut(2).enumerate().for_each(|(i, chunk)| chunk.fill(i));

@@ -7,7 +7,7 @@ use std::mem;
 /// Yields chunks of a slice from the back, all of one size; what is left over in front is the remainder.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let chunks: Vec<&[i32]> = [1, 2, 3, 4, 5].par_rchunks_exact(2).collect();
 /// assert_eq!(chunks, [&[4, 5], &[2, 3]]);
@@ -28,7 +28,7 @@ impl<'data, T> RChunksExact<'data, T> {
     /// The elements before the first chunk, fewer than a chunk, which are not yielded.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// assert_eq!([1, 2, 3, 4, 5].par_rchunks_exact(2).remainder(), [1]);
     /// ```
@@ -72,7 +72,7 @@ impl<'data, T: Sync> Producer for RChunksExactProducer<'data, T> {
 /// Yields chunks of a slice to be changed from the back, all of one size; what is left over in front is the remainder.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = [1, 2, 3, 4, 5];
 /// v.par_rchunks_exact_mut(2).enumerate().for_each(|(i, pair)| pair.fill(i));
@@ -94,7 +94,7 @@ impl<'data, T> RChunksExactMut<'data, T> {
     /// The elements before the first chunk, fewer than a chunk, which are not yielded; gives up the iterator for them.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3, 4, 5];
     /// v.par_rchunks_exact_mut(2).into_remainder().fill(0);
@@ -107,7 +107,7 @@ impl<'data, T> RChunksExactMut<'data, T> {
     /// The elements before the first chunk, for as long as the iterator is not used otherwise.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3, 4, 5];
     /// let mut pairs = v.par_rchunks_exact_mut(2);
@@ -122,7 +122,7 @@ impl<'data, T> RChunksExactMut<'data, T> {
     /// The elements before the first chunk, once; leaves an empty slice in their place.
     ///
     /// ```
-    /// use heist_iter::prelude::*;
+    /// use heist::prelude::*;
     ///
     /// let mut v = [1, 2, 3, 4, 5];
     /// let mut pairs = v.par_rchunks_exact_mut(2);

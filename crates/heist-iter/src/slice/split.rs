@@ -43,7 +43,7 @@ impl<T> HasElement for &mut [T] {
 /// Yields the pieces between separators, which are left out.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let runs: Vec<&[u32]> = [1, 2, 0, 3, 0].par_split(|&n| n == 0).collect();
 /// assert_eq!(runs, [&[1, 2][..], &[3], &[]]);
@@ -82,7 +82,7 @@ impl<'data, T: Sync, P: Fn(&T) -> bool + Sync + Send> ParallelIterator for Split
 /// Yields the pieces between separators, which are left out, to be changed.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = [3, 1, 0, 5, 4];
 /// v.par_split_mut(|&n| n == 0).for_each(|run| run.sort());

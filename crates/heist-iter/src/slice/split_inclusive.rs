@@ -9,7 +9,7 @@ use std::fmt;
 /// Yields pieces that end with a separator; the last one may do without.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let runs: Vec<&[u32]> = [1, 2, 0, 3, 0].par_split_inclusive(|&n| n == 0).collect();
 /// assert_eq!(runs, [&[1, 2, 0][..], &[3, 0]]);
@@ -48,7 +48,7 @@ impl<'data, T: Sync, P: Fn(&T) -> bool + Sync + Send> ParallelIterator for Split
 /// Yields pieces that end with a separator, to be changed; the last one may do without.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let mut v = [3, 1, 0, 5, 4];
 /// v.par_split_inclusive_mut(|&n| n == 0).for_each(|run| run.reverse());

@@ -6,7 +6,7 @@ use crate::iter::{IndexedParallelIterator, ParallelIterator};
 /// Yields every stretch of so many neighbouring elements; they overlap.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let steps: Vec<i32> = [1, 4, 9, 16].par_windows(2).map(|pair| pair[1] - pair[0]).collect();
 /// assert_eq!(steps, [3, 5, 7]);
@@ -60,7 +60,7 @@ impl<'data, T: Sync> Producer for WindowsProducer<'data, T> {
 /// Yields every stretch of `N` neighbouring elements as an array; they overlap.
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// let peaks = [1, 3, 2, 5, 4].par_array_windows().filter(|&&[a, b, c]| a < b && b > c);
 /// assert_eq!(peaks.count(), 2);

@@ -55,7 +55,7 @@ impl<'ch, P: Pattern> Separator<&'ch str> for P {
 /// Yields the pieces between separators; see [`par_split`](ParallelString::par_split).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("a-b_c".par_split(['-', '_']).count(), 3);
 /// ```
@@ -76,7 +76,7 @@ impl<'ch, P: Pattern> ParallelIterator for Split<'ch, P> {
 /// Yields pieces that end with a separator; see [`par_split_inclusive`](ParallelString::par_split_inclusive).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("a. b.".par_split_inclusive('.').collect::<Vec<_>>(), ["a.", " b."]);
 /// ```
@@ -97,7 +97,7 @@ impl<'ch, P: Pattern> ParallelIterator for SplitInclusive<'ch, P> {
 /// Yields pieces that a terminator ends; see [`par_split_terminator`](ParallelString::par_split_terminator).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("((a)".par_split_terminator(['(', ')']).collect::<Vec<_>>(), ["", "", "a"]);
 /// ```
@@ -118,7 +118,7 @@ impl<'ch, P: Pattern> ParallelIterator for SplitTerminator<'ch, P> {
 /// Yields the lines of a text; see [`par_lines`](ParallelString::par_lines).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("a\nb\r\n".par_lines().collect::<Vec<_>>(), ["a", "b"]);
 /// ```
@@ -144,7 +144,7 @@ impl<'ch> ParallelIterator for Lines<'ch> {
 /// Yields the words between white space; see [`par_split_whitespace`](ParallelString::par_split_whitespace).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("in and\tout".par_split_whitespace().count(), 3);
 /// ```
@@ -169,7 +169,7 @@ impl<'ch> ParallelIterator for SplitWhitespace<'ch> {
 /// [`par_split_ascii_whitespace`](ParallelString::par_split_ascii_whitespace).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("in and\tout".par_split_ascii_whitespace().count(), 3);
 /// ```

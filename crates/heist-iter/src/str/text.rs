@@ -56,7 +56,7 @@ where
 /// Yields the characters of a text; see [`par_chars`](ParallelString::par_chars).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert!("heist".par_chars().all(char::is_alphabetic));
 /// ```
@@ -87,7 +87,7 @@ impl ParallelIterator for Chars<'_> {
 /// Yields characters and where they begin; see [`par_char_indices`](ParallelString::par_char_indices).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("abc".par_char_indices().find_any(|&(_, c)| c == 'c'), Some((2, 'c')));
 /// ```
@@ -118,7 +118,7 @@ impl ParallelIterator for CharIndices<'_> {
 /// Yields the bytes of a text; see [`par_bytes`](ParallelString::par_bytes).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("ab".par_bytes().map(u32::from).sum::<u32>(), 97 + 98);
 /// ```
@@ -149,7 +149,7 @@ impl ParallelIterator for Bytes<'_> {
 /// Yields a text in UTF-16; see [`par_encode_utf16`](ParallelString::par_encode_utf16).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("𝄞".par_encode_utf16().count(), 2);
 /// ```
@@ -180,7 +180,7 @@ impl ParallelIterator for EncodeUtf16<'_> {
 /// Yields what matches; see [`par_matches`](ParallelString::par_matches).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("banana".par_matches('a').count(), 3);
 /// ```
@@ -201,7 +201,7 @@ impl<'ch, P: Pattern> ParallelIterator for Matches<'ch, P> {
 /// Yields what matches and where; see [`par_match_indices`](ParallelString::par_match_indices).
 ///
 /// ```
-/// use heist_iter::prelude::*;
+/// use heist::prelude::*;
 ///
 /// assert_eq!("banana".par_match_indices('a').map(|(at, _)| at).sum::<usize>(), 1 + 3 + 5);
 /// ```

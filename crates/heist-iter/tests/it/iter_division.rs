@@ -4,7 +4,7 @@ use heist::{ThreadPool, ThreadPoolBuilder};
 use heist_iter::prelude::*;
 use std::collections::HashSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 fn pool(workers: usize) -> ThreadPool {
@@ -200,4 +200,49 @@ fn loops_in_loops() {
     });
     let expected: usize = (0..100usize).map(|n| (0..n * 10).map(|m| m % 7).sum::<usize>()).sum();
     assert_eq!(total, expected);
+}
+
+/// The same loop, a thousand times next to nothing, and then a long one: it is divided in that very run, unless the machine is so busy that
+/// the other worker does not get to it.
+#[test]
+fn a_loop_that_was_tiny_and_is_long_now_is_divided() {
+    let pool = pool(2);
+    let is_long = AtomicBool::new(false);
+    let threads = Mutex::new(HashSet::new());
+    let run = || {
+        (0..100).into_par_iter().for_each(|_| {
+            if is_long.load(Ordering::Relaxed) {
+                work(Duration::from_micros(100));
+                threads.lock().unwrap().insert(std::thread::current().id());
+            }
+        });
+    };
+    let divided = (0..20).filter(|_| {
+        is_long.store(false, Ordering::Relaxed);
+        pool.install(|| (0..1000).for_each(|_| run()));
+        is_long.store(true, Ordering::Relaxed);
+        pool.install(run);
+        threads.lock().unwrap().drain().count() > 1
+    });
+    let divided = divided.count();
+    assert!(divided >= 10, "divided in {divided} of 20 runs");
+}
+
+/// As many items as workers may wait for each other, also if the same loop was next to nothing before.
+#[test]
+fn as_many_items_as_workers_can_meet() {
+    type Step<'a> = Box<dyn Fn() + Send + Sync + 'a>;
+    fn run_all(steps: &[Step<'_>]) {
+        steps.par_iter().for_each(|step| step());
+    }
+    for workers in [2, 4, 8] {
+        let pool = pool(workers);
+        let nothing: Vec<Step<'_>> = (0..workers).map(|_| Box::new(|| ()) as Step<'_>).collect();
+        let meet = std::sync::Barrier::new(workers);
+        let meeting: Vec<Step<'_>> = (0..workers).map(|_| Box::new(|| _ = meet.wait()) as Step<'_>).collect();
+        for _ in 0..20 {
+            pool.install(|| (0..100).for_each(|_| run_all(&nothing)));
+            pool.install(|| run_all(&meeting));
+        }
+    }
 }

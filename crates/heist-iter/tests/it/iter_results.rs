@@ -443,3 +443,27 @@ fn trees() {
         });
     }
 }
+
+/// What a step passes over is not cloned.
+#[test]
+fn a_step_clones_only_what_it_yields() {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    static CLONES: AtomicUsize = AtomicUsize::new(0);
+    struct Counted;
+    impl Clone for Counted {
+        fn clone(&self) -> Self {
+            CLONES.fetch_add(1, Relaxed);
+            Counted
+        }
+    }
+    let clones_of = |action: fn() -> usize, items: usize| {
+        CLONES.store(0, Relaxed);
+        assert_eq!(action(), items);
+        CLONES.load(Relaxed)
+    };
+    // One for each item, and one for each cut that a thief may ask for.
+    assert!(clones_of(|| iter::repeat_n(Counted, 100).step_by(99).count(), 2) <= 2);
+    assert!(clones_of(|| iter::repeat_n(Counted, 100).rev().step_by(99).count(), 2) <= 2);
+    assert!(clones_of(|| iter::repeat_n(Counted, 100).step_by(100).count(), 1) <= 1);
+    assert!(clones_of(|| iter::repeat_n(Counted, 1 << 40).step_by(1 << 37).count(), 8) <= 16);
+}

@@ -2,6 +2,8 @@
 
 mod iter_division;
 mod iter_extremes;
+mod iter_panics;
+mod iter_par_bridge;
 mod iter_ranges;
 mod iter_results;
 mod slice_iterators;

@@ -12,7 +12,7 @@
 
 use crate::permits::Count;
 use crate::pool::Pool;
-use crate::threads::ThreadStart;
+use crate::threads::{ThreadNow, ThreadStart, ThreadState};
 use crate::worker::{Doing, Role, Status, WorkerShared};
 use heist_os::WokenFor;
 use heist_policy::{self as policy, Overtake, TasksView, tuning};
@@ -83,7 +83,7 @@ impl Look {
                 (Some(index), true) if something_waits && view.free_permits == 0 => {
                     has_handed_off |= self.hand_off(pool, worker, index);
                 }
-                (None, false) if worker.is_overtaking() => view.moving_overtakers += 1,
+                (None, false) if worker.status().is_overtaking() => view.moving_overtakers += 1,
                 _ => {}
             }
         }
@@ -92,7 +92,9 @@ impl Look {
         let overtake = if has_handed_off { Overtake::Wake } else { policy::overtake(view) };
         match overtake {
             Overtake::No => {}
-            Overtake::Wake => pool.announce(if has_tasks { WokenFor::Task } else { WokenFor::Job }),
+            Overtake::Wake => {
+                pool.permits().announce(pool, if has_tasks { WokenFor::Task } else { WokenFor::Job });
+            }
             Overtake::One => self.overtake(pool),
         }
         if has_jobs && pool.watched().rescues {
@@ -141,21 +143,20 @@ impl Look {
     fn is_stuck(&mut self, worker: &WorkerShared) -> bool {
         let status = worker.status();
         let id = usize::from(worker.id());
-        if id >= self.seen.len() {
+        let now = Seen { status, since: Instant::now(), cpu_ns: None };
+        match self.seen.get_mut(id) {
+            Some(seen) if seen.status == status => {
+                if status.doing() == Doing::Poll {
+                    worker.note_long_poll(status);
+                }
+                return matches!(status.doing(), Doing::Job | Doing::Poll);
+            }
+            // It moves.
+            Some(seen) => *seen = now,
             // Seen for the first time: it moves.
-            self.seen.push(Seen { status, since: Instant::now(), cpu_ns: None });
-            return false;
+            None => self.seen.push(now),
         }
-        let seen = &mut self.seen[id];
-        let is_same = seen.status == status;
-        if !is_same {
-            *seen = Seen { status, since: Instant::now(), cpu_ns: None };
-        }
-        let is_stuck = is_same && matches!(status.doing(), Doing::Job | Doing::Poll);
-        if is_stuck && status.doing() == Doing::Poll {
-            worker.note_long_poll(status);
-        }
-        is_stuck
+        false
     }
 
     /// A thread that holds a permit is stuck, and something waits. If it is in a poll and has used no CPU time since the last look,
@@ -192,7 +193,7 @@ impl Look {
         if let Some(mut open) = pool.permits().open().wake_overtaker(threads.table())
             && threads.may_start(pool)
         {
-            open.count_overtaking();
+            open.count(Count::Overtaking);
             drop(open);
             start(pool, Role::Overtaker);
         }
@@ -224,7 +225,8 @@ impl Look {
                     if !pool.watched().has_warned.swap(true, Ordering::Relaxed) {
                         heist_sync::warn(format_args!(
                             "every worker of a pool has used no CPU time for a second while jobs are queued; spare threads run \
-                             those. Wrap calls that block in heist::blocking(|| ...)"
+                             those. Wrap calls that block in heist::blocking(|| ...){}",
+                            blocked(pool)
                         ));
                     }
                     start(pool, Role::Rescuer);
@@ -235,20 +237,34 @@ impl Look {
     }
 }
 
+/// The jobs that threads of the pool are inside of, as far as they have names, each on a line of its own.
+fn blocked(pool: &Pool) -> String {
+    let in_jobs = |thread: &ThreadNow| thread.state == ThreadState::Job;
+    let closures = pool.threads().now().into_iter().filter(in_jobs).filter_map(|thread| thread.closure);
+    closures
+        .map(|closure| format!("\n  a job has been running for {:?}, from {}", closure.since, closure.site))
+        .collect()
+}
+
 /// Starts a thread without a permit. The user's `thread_name` and `panic_handler` may block, so a thread of its own calls them.
 fn start(pool: &Arc<Pool>, role: Role) {
-    fn start_now(pool: &Pool, role: Role) {
-        if ThreadStart::start_without_permit(pool, role).is_err() && role == Role::Overtaker {
+    let failed = move |pool: &Pool| {
+        if role == Role::Overtaker {
             pool.permits().end_overtaking();
         }
-    }
+    };
+    let start_now = move |pool: &Pool| {
+        if ThreadStart::start_spare(pool, None, role).is_err() {
+            failed(pool);
+        }
+    };
     if pool.config().thread_name.is_none() {
-        return start_now(pool, role);
+        return start_now(pool);
     }
     let theirs = Arc::clone(pool);
     let starter = std::thread::Builder::new().name("heist-start".into());
-    if starter.spawn(move || start_now(&theirs, role)).is_err() && role == Role::Overtaker {
-        pool.permits().end_overtaking();
+    if starter.spawn(move || start_now(&theirs)).is_err() {
+        failed(pool);
     }
 }
 

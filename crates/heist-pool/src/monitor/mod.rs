@@ -14,8 +14,10 @@ use heist_os::WokenFor;
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicBool, Ordering, fence};
 use heist_sync::barrier;
+use heist_sync::{Condvar, Mutex, lock};
 use look::Next;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::io;
+use std::sync::{PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_nanos(tuning::LOOK_EVERY_NS);
@@ -54,13 +56,11 @@ pub struct Watched {
 
 impl Watched {
     pub fn new(config: &Config, pool: Weak<Pool>) -> Self {
-        let wanted =
-            || std::env::var_os("HEIST_RESCUE").is_some_and(|value| !value.is_empty() && value != "0");
         Self {
             pool,
             is_on: AtomicBool::new(false),
             has_tasks: AtomicBool::new(false),
-            rescues: config.rescue_blocked.unwrap_or_else(wanted),
+            rescues: config.rescues(),
             has_warned: AtomicBool::new(false),
         }
     }
@@ -108,26 +108,30 @@ impl Watched {
 }
 
 impl Monitor {
-    fn lock(&self) -> MutexGuard<'_, Requests> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn ask(&'static self, pool: Weak<Pool>) {
-        self.lock().pools.push(pool);
+        lock(&self.requests).pools.push(pool);
         self.start();
         self.more.notify_one();
     }
 
     /// Starts the thread, if it does not run.
     fn start(&'static self) {
-        if std::mem::replace(&mut self.lock().is_started, true) {
+        self.start_by(|| {
+            // With a stack of the usual size: the last reference to a pool may be dropped there.
+            let thread = std::thread::Builder::new().name("heist-monitor".into());
+            thread.spawn(|| self.run()).map(drop)
+        });
+    }
+
+    /// Starts the thread by `spawn`, if it does not run.
+    fn start_by(&self, spawn: impl FnOnce() -> io::Result<()>) {
+        if std::mem::replace(&mut lock(&self.requests).is_started, true) {
             return;
         }
-        // With a stack of the usual size: the last reference to a pool may be dropped there.
-        let thread = std::thread::Builder::new().name("heist-monitor".into());
-        if thread.spawn(|| self.run()).is_err() {
-            // No thread to be had now; whoever asks next tries again.
-            let mut requests = self.lock();
+        if spawn().is_err() {
+            // No thread to be had now; whoever asks next tries again. That goes for every pool that has asked meanwhile and has
+            // relied on the thread.
+            let mut requests = lock(&self.requests);
             requests.is_started = false;
             let pools = std::mem::take(&mut requests.pools);
             drop(requests);
@@ -141,7 +145,7 @@ impl Monitor {
         let mut watched = Vec::<Look>::new();
         let mut period = LOOK_EVERY;
         loop {
-            let mut requests = self.lock();
+            let mut requests = lock(&self.requests);
             let before = Instant::now();
             // LIVENESS: a pool is added under this lock and then notifies.
             while requests.pools.is_empty() && watched.is_empty() {
@@ -166,5 +170,51 @@ impl Monitor {
             });
             period = if is_prompt { LOOK_EVERY } else { (2 * period).min(LOOK_EVERY_MOST) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heist_sync::StdArc as Arc;
+
+    /// As [`Watched::watch_slow`], with a monitor that is the test's own.
+    fn ask(monitor: &Monitor, pool: &Arc<Pool>) -> bool {
+        let is_news = !pool.watched().is_on.swap(true, Ordering::Relaxed);
+        if is_news {
+            lock(&monitor.requests).pools.push(Arc::downgrade(pool));
+        }
+        is_news
+    }
+
+    /// One pool asks, and the thread is refused; another asks in between, sees that the thread is being started, and relies on it. Each
+    /// must be able to ask again.
+    #[test]
+    fn a_monitor_that_is_refused_forgets_nobody() {
+        let monitor = Monitor {
+            requests: Mutex::new(Requests { is_started: false, pools: Vec::new() }),
+            more: Condvar::new(),
+        };
+        let [first, second] = [(); 2].map(|()| Pool::new(Config { parallelism: 1, ..Config::default() }));
+        for _ in 0..2 {
+            assert!(ask(&monitor, &first), "the first pool asks");
+            let mut refused = false;
+            monitor.start_by(|| {
+                assert!(ask(&monitor, &second), "the second pool asks");
+                monitor.start_by(|| unreachable!("the thread is being started"));
+                refused = true;
+                Err(io::ErrorKind::WouldBlock.into())
+            });
+            assert!(refused, "the thread is asked for");
+            assert!(lock(&monitor.requests).pools.is_empty());
+        }
+        assert!(ask(&monitor, &first) && ask(&monitor, &second));
+        let mut is_started = false;
+        monitor.start_by(|| {
+            is_started = true;
+            Ok(())
+        });
+        assert!(is_started && lock(&monitor.requests).is_started);
+        assert_eq!(lock(&monitor.requests).pools.len(), 2, "both are watched now");
     }
 }

@@ -11,7 +11,7 @@ use heist_policy as policy;
 /// +-----------+-------------+---------+-----------+
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters(u64);
+pub struct Counters(pub u64);
 
 /// One of the four numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,17 +26,16 @@ pub enum Count {
     Wanting = 48,
 }
 
+impl Count {
+    /// What so many of them are, to be added to the word. Less than none takes away.
+    pub const fn times(self, n: i32) -> u64 {
+        ((n as i64) << self as u32).cast_unsigned()
+    }
+}
+
 impl Counters {
     pub const fn new(free: usize) -> Self {
         Self((free as u64) << Count::Free as u32)
-    }
-
-    pub const fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
-    pub const fn bits(self) -> u64 {
-        self.0
     }
 
     pub const fn get(self, count: Count) -> usize {
@@ -48,7 +47,7 @@ impl Counters {
         debug_assert!(
             self.get(count) as i64 + change as i64 >= 0 && (self.get(count) as i64 + change as i64) < 1 << 16
         );
-        Self(self.0.wrapping_add_signed((change as i64) << count as u32))
+        Self(self.0.wrapping_add(count.times(change)))
     }
 
     pub const fn view(self) -> policy::IdleView {
@@ -69,7 +68,6 @@ mod tests {
                 counters = counters.add(count, value);
             }
             assert_eq!(all.map(|count| counters.get(count) as i32), values);
-            assert_eq!(Counters::from_bits(counters.bits()), counters);
             for (count, value) in all.into_iter().zip(values) {
                 let gone = counters.add(count, -value);
                 for (other, value) in all.into_iter().zip(values) {

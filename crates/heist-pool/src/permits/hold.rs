@@ -19,7 +19,7 @@
 /// INVARIANT(P1): a permit is taken from a thread that has not given it only by a compare-and-swap on a word that is not observed.
 /// So a thread that has asked for its index keeps it until it gives it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hold(u32);
+pub struct Hold(pub u32);
 
 impl Hold {
     /// Nobody holds the permit.
@@ -29,14 +29,6 @@ impl Hold {
 
     pub const fn by(thread: u16) -> Self {
         Self((thread as u32 + 1) << 2)
-    }
-
-    pub const fn from_bits(bits: u32) -> Self {
-        Self(bits)
-    }
-
-    pub const fn bits(self) -> u32 {
-        self.0
     }
 
     pub const fn thread(self) -> Option<u16> {
@@ -82,7 +74,6 @@ mod tests {
             assert!(hold.is_by(thread) && hold.is_observed() && hold.is_wanted());
             assert!(!hold.observed(false).is_observed() && hold.observed(false).is_wanted());
             assert!(hold.wanted(false).is_observed() && !hold.wanted(false).is_wanted());
-            assert_eq!(Hold::from_bits(hold.bits()), hold);
         }
         assert_eq!(Hold::NOBODY.thread(), None);
     }

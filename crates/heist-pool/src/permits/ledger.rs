@@ -30,18 +30,6 @@ pub enum Wake {
     Start(u16),
 }
 
-/// What became of a permit whose thread could not be started.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use]
-pub enum StartFailed {
-    /// A thread that wanted it has it, and goes on with what it does.
-    PassedOn(Grant),
-    /// A thread that sleeps has it, to search with.
-    Helper(Grant),
-    /// It is free, and nobody can be had.
-    Free,
-}
-
 /// What became of a permit that a thread wants back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
@@ -137,27 +125,29 @@ impl Ledger {
         self.words.take(index, thread, Hold::NOBODY).then(|| self.pass_on(index))
     }
 
-    /// A particular free permit, or with `None` any, goes to a running thread.
-    pub fn acquire(&mut self, thread: u16, index: Option<u16>) -> Option<u16> {
-        let index = match index {
-            Some(index) => self.take_free(index).then_some(index)?,
-            None => self.free.pop()?,
-        };
-        Some(self.hold(thread, index, false).index)
+    /// A free permit goes to a running thread.
+    pub fn acquire(&mut self, thread: u16, index: u16) -> Option<u16> {
+        self.take_free(index).then(|| self.hold(thread, index, false).index)
     }
 
-    /// As [`acquire`](Self::acquire), `first` if it is free, else any.
-    pub fn acquire_any(&mut self, thread: u16, first: u16) -> Option<u16> {
-        self.acquire(thread, Some(first)).or_else(|| self.acquire(thread, None))
+    /// As [`acquire`](Self::acquire), `home` if it is free, else any that `thread` may have.
+    pub fn acquire_any(&mut self, thread: u16, home: u16) -> Option<u16> {
+        self.acquire(thread, home).or_else(|| {
+            let index = self.free.iter().copied().rfind(|&index| self.may_have(home, index))?;
+            self.acquire(thread, index)
+        })
     }
 
-    /// A guest gets the permit that has been free for longest: the threads that slept last keep theirs. Where thread and permit
-    /// are one, only that of a parked thread (`home`): a waiter comes back to its own.
-    pub fn borrow(&mut self, thread: u16, home: impl Fn(u16) -> u16) -> Option<u16> {
-        let may = |&index: &u16| !self.is_bound || self.parked.iter().any(|&t| home(t) == index);
-        let at = self.free.iter().position(may)?;
-        let index = self.free.remove(at);
-        Some(self.hold(thread, index, false).index)
+    /// Whether a thread that had `home` last may have `index`.
+    pub fn may_have(&self, home: u16, index: u16) -> bool {
+        !self.is_bound || home == index
+    }
+
+    /// A guest gets the permit that has been free for longest: the threads that slept last keep theirs. Where thread and permit are
+    /// one there are no guests.
+    pub fn borrow(&mut self, thread: u16) -> Option<u16> {
+        let index = self.free.first().copied().filter(|_| !self.is_bound)?;
+        self.acquire(thread, index)
     }
 
     /// `thread` has nothing to do and will sleep.
@@ -193,46 +183,33 @@ impl Ledger {
         take_out(&mut self.lenders, |&(t, _)| t == thread).is_some()
     }
 
-    /// There is work: somebody gets a free permit. The thread that slept last is the warmest; it gets the permit that it had
-    /// (`home`) if that is free.
-    pub fn wake(&mut self, may_start: bool, home: impl Fn(u16) -> u16) -> Wake {
-        self.wake_with(None, may_start, home)
-    }
-
-    /// As [`wake`](Self::wake), for work that only the holder of `index` may do.
-    pub fn wake_for(&mut self, index: u16, may_start: bool, home: impl Fn(u16) -> u16) -> Wake {
-        self.wake_with(Some(index), may_start, home)
-    }
-
-    fn wake_with(&mut self, only: Option<u16>, may_start: bool, home: impl Fn(u16) -> u16) -> Wake {
-        let free = std::mem::take(&mut self.free);
+    /// There is work: somebody gets a free permit, the one in `only` if only its holder may do that work. The thread that slept last
+    /// is the warmest; it gets the permit that it had (`home`) if that is free.
+    pub fn wake(&mut self, only: Option<u16>, may_start: bool, home: impl Fn(u16) -> u16) -> Wake {
+        let free = &self.free;
         let may = |index: u16| only.is_none_or(|only| only == index) && free.contains(&index);
-        let last = only.or(free.last().copied()).filter(|&index| may(index));
-        let fits = |&thread: &u16| last.is_some() && (!self.is_bound || may(home(thread)));
+        let Some(last) = only.or(free.last().copied()).filter(|&index| may(index)) else {
+            return Wake::Nobody;
+        };
+        let fits = |&thread: &u16| !self.is_bound || may(home(thread));
         // The thread that sits in the driver stays there, unless no other can be had.
         let resident = self.words.resident();
         let mut parked = take_out(&mut self.parked, |thread| fits(thread) && Some(*thread) != resident);
         if parked.is_none() && !may_start {
             parked = take_out(&mut self.parked, fits);
         }
-        let woken = match (parked, last) {
-            (Some(thread), Some(_)) if may(home(thread)) => Some((thread, home(thread))),
-            (Some(thread), Some(last)) => Some((thread, last)),
-            (None, Some(last)) if may_start => {
-                self.free = free;
+        let woken = match parked {
+            Some(thread) if may(home(thread)) => Some((thread, home(thread))),
+            Some(thread) => Some((thread, last)),
+            None if may_start => {
                 self.take_free(last);
                 return Wake::Start(last);
             }
-            _ => take_out(&mut self.lenders, |&(_, index)| may(index)),
+            None => take_out(&mut self.lenders, |&(_, index)| may(index)),
         };
-        self.free = free;
-        match woken {
-            None => Wake::Nobody,
-            Some((thread, index)) => {
-                self.take_free(index);
-                Wake::Grant(self.hold(thread, index, false))
-            }
-        }
+        let Some((thread, index)) = woken else { return Wake::Nobody };
+        self.take_free(index);
+        Wake::Grant(self.hold(thread, index, false))
     }
 
     /// The thread of `Wake::Start` is there.
@@ -245,16 +222,17 @@ impl Ledger {
         self.words.set(index, Hold::NOBODY);
     }
 
-    /// The thread of `Wake::Start` could not be started. Who wants the permit gets it; else a sleeping waiter that has lent it is
-    /// woken to help; else it is free.
-    pub fn start_failed(&mut self, index: u16) -> StartFailed {
-        if let Some(grant) = self.pass_on(index) {
-            return StartFailed::PassedOn(grant);
+    /// The thread of `Wake::Start` could not be started. Who wants the permit gets it, and goes on with what it does; else a sleeping
+    /// waiter that has lent it is woken to help, and to search with it: then the answer's second part is true; else it is free.
+    #[must_use]
+    pub fn start_failed(&mut self, index: u16) -> (Option<Grant>, bool) {
+        let wanted = self.pass_on(index);
+        if wanted.is_none()
+            && let Wake::Grant(grant) = self.wake(Some(index), false, |_| index)
+        {
+            return (Some(grant), true);
         }
-        match self.wake_with(Some(index), false, |_| index) {
-            Wake::Grant(grant) => StartFailed::Helper(grant),
-            Wake::Nobody | Wake::Start(_) => StartFailed::Free,
-        }
+        (wanted, false)
     }
 
     /// Permits from `n` up, all free, do not exist any more: their threads could not be started.
@@ -315,6 +293,10 @@ impl Ledger {
         assert!(
             self.free.is_empty() || self.wanting.is_empty(),
             "a permit is free and somebody would take any"
+        );
+        assert!(
+            !self.is_bound || self.wanting.is_empty(),
+            "a thread that is one with its permit wants another"
         );
         for t in &self.parked {
             let waits = self.lenders.iter().any(|(l, _)| l == t);

@@ -50,7 +50,7 @@ fn counters_follow_the_ledger() {
             .map(|t: u16| {
                 let permits = permits.clone();
                 thread::spawn(move || {
-                    let index = permits.open().acquire(t, None).expect("one for each");
+                    let index = permits.open().acquire_any(t, 0).expect("one for each");
                     // With two permits one thread may search.
                     if permits.try_search(2) {
                         assert_eq!(permits.count(Count::Searching), 1, "beyond the cap");
@@ -77,15 +77,15 @@ fn two_announcements_wake_one() {
         open.park(0);
         open.park(1);
         drop(open);
-        // What `Pool::wake_one` does.
+        // What `Permits::wake_one` does.
         let wake = |permits: &Permits| {
             let mut open = permits.open();
             if permits.count(Count::Searching) > 0 {
                 return 0;
             }
-            match open.wake(false, |_| 0) {
+            match open.wake(None, false, |_| 0) {
                 Wake::Grant(_) => {
-                    open.count_search();
+                    open.count(Count::Searching);
                     1
                 }
                 Wake::Nobody | Wake::Start(_) => 0,
@@ -122,11 +122,11 @@ const BORROWER: u16 = 1;
 /// One permit, which `LENDER` has observed, used and lent, and `BORROWER` holds.
 fn lent(scratch: &Scratch) -> Arc<Permits> {
     let permits = Permits::new(1, false);
-    assert_eq!(permits.open().acquire(LENDER, None), Some(0));
+    assert_eq!(permits.open().acquire_any(LENDER, 0), Some(0));
     assert!(permits.words().observe(0, LENDER));
     scratch.touch();
     assert_eq!(permits.open().release(LENDER, 0), None);
-    assert_eq!(permits.open().acquire(BORROWER, None), Some(0));
+    assert_eq!(permits.open().acquire_any(BORROWER, 0), Some(0));
     Arc::new(permits)
 }
 
@@ -248,7 +248,7 @@ fn an_observation_against_a_revocation() {
                 let Some(grant) = open.revoke(BORROWER, 0) else { return false };
                 assert_eq!(grant, None, "nobody wants it");
                 // As whoever is woken for it.
-                assert_eq!(open.acquire(LENDER, None), Some(0));
+                assert_eq!(open.acquire_any(LENDER, 0), Some(0));
                 drop(open);
                 assert!(permits.words().observe(0, LENDER));
                 scratch.touch();
@@ -272,7 +272,7 @@ fn two_take_backs_of_one_permit() {
         let permits = lent(&scratch);
         assert!(permits.words().observe(0, BORROWER));
         assert_eq!(permits.open().release(BORROWER, 0), None);
-        assert_eq!(permits.open().acquire(LAST, None), Some(0));
+        assert_eq!(permits.open().acquire_any(LAST, 0), Some(0));
         assert!(permits.words().observe(0, LAST));
         scratch.touch();
         let parkers = [Arc::new(Parker::new()), Arc::new(Parker::new())];

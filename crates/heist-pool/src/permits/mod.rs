@@ -11,12 +11,12 @@ mod loom;
 mod tests;
 
 pub use counters::{Count, Counters};
-pub use ledger::{Grant, Ledger, StartFailed, TakeBack, Wake};
+pub use ledger::{Grant, Ledger, TakeBack, Wake};
 pub use words::{AtBottom, Words};
 
 use crate::pool::Pool;
 use crate::threads::{Table, ThreadStart};
-use crate::worker::{Given, WorkerShared};
+use crate::worker::{Given, Role, WorkerShared};
 use crossbeam_utils::CachePadded;
 use heist_os::WokenFor;
 use heist_policy as policy;
@@ -45,7 +45,7 @@ impl Permits {
     pub fn new(n: usize, is_bound: bool) -> Self {
         let words = Arc::new(Words::new(n));
         Self {
-            counters: CachePadded::new(AtomicU64::new(Counters::new(n).bits())),
+            counters: CachePadded::new(AtomicU64::new(Counters::new(n).0)),
             ledger: Mutex::new(Ledger::new(Arc::clone(&words), n, is_bound)),
             words,
         }
@@ -64,7 +64,7 @@ impl Permits {
     /// For an announcement of work, and only behind a fence (FORK-E8, PERMIT-E3): see the README.
     #[inline]
     pub fn counters(&self) -> Counters {
-        Counters::from_bits(self.counters.load(Ordering::Relaxed))
+        Counters(self.counters.load(Ordering::Relaxed))
     }
 
     /// How many there are of one kind.
@@ -73,29 +73,21 @@ impl Permits {
         self.counters().get(count)
     }
 
-    /// Changes a count; returns what it was, and the others with it, right after.
+    /// Changes a count; returns what all of them are right after.
     fn change(&self, count: Count, by: i32) -> Counters {
         // ORDERING: acquire-release, and callers fence where it matters; see FORK-E8 and PERMIT-E3 in the README.
-        self.change_if(count, by, |_| true).unwrap_or_else(|now| now)
-    }
-
-    fn change_if(&self, count: Count, by: i32, may: impl Fn(Counters) -> bool) -> Result<Counters, Counters> {
-        let mut now = self.counters();
-        while may(now) {
-            let next = now.add(count, by);
-            let (from, to) = (now.bits(), next.bits());
-            match self.counters.compare_exchange_weak(from, to, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return Ok(next),
-                Err(found) => now = Counters::from_bits(found),
-            }
-        }
-        Err(now)
+        Counters(self.counters.fetch_add(count.times(by), Ordering::AcqRel)).add(count, by)
     }
 
     /// The caller becomes a searcher if there is room for one.
     pub fn try_search(&self, parallelism: usize) -> bool {
-        let may = |now: Counters| policy::may_search(now.get(Count::Searching), parallelism);
-        self.change_if(Count::Searching, 1, may).is_ok()
+        let count = Count::Searching;
+        let one_more = |bits| {
+            let now = Counters(bits);
+            policy::may_search(now.get(count), parallelism).then(|| now.add(count, 1).0)
+        };
+        // ORDERING: as in `change`.
+        self.counters.fetch_update(Ordering::AcqRel, Ordering::Relaxed, one_more).is_ok()
     }
 
     /// A searcher has found something, or stops for another reason.
@@ -115,11 +107,27 @@ impl Permits {
         counters.get(Count::Searching) > 0 || counters.get(Count::Free) > 0
     }
 
-    /// Somebody has made work that others can see, and has fenced.
+    /// A searcher stops searching without having looked: if it was the last, another one is woken.
+    pub fn pass_search_on(&self, pool: &Pool) {
+        let counters = self.end_search();
+        if policy::on_new_work(counters.view()) == policy::Wake::One {
+            self.wake_one(pool, None, WokenFor::Job);
+        }
+    }
+
+    /// Somebody has made work that others can see.
+    pub fn announce(&self, pool: &Pool, what: WokenFor) {
+        // ORDERING(PERMIT-E3): the work before the look at the counters; partner: `ask_and_look`, which looks at the work after
+        // the counters say that a thread sleeps.
+        fence(Ordering::SeqCst);
+        self.announce_fenced(pool, what);
+    }
+
+    /// As [`announce`](Self::announce), for a caller that has fenced.
     pub fn announce_fenced(&self, pool: &Pool, what: WokenFor) {
         let counters = self.counters();
         if policy::on_new_work(counters.view()) == policy::Wake::One {
-            self.wake_one(pool, what);
+            self.wake_one(pool, None, what);
         } else if counters.get(Count::Free) == 0 {
             self.announce_to_overtakers(pool, what, counters);
         }
@@ -149,50 +157,37 @@ impl Permits {
         holds.map(move |hold| hold.thread().is_some_and(computes))
     }
 
-    /// Wakes a thread to search, unless one searches already.
+    /// Wakes a thread to search, unless one searches already. With `only`, whoever searches, for a job that only the holder of that
+    /// index may run.
     #[cold]
-    pub fn wake_one(&self, pool: &Pool, what: WokenFor) {
+    pub fn wake_one(&self, pool: &Pool, only: Option<u16>, what: WokenFor) {
+        let threads = pool.threads();
+        let table = threads.table();
         let mut open = self.open();
-        if self.count(Count::Searching) > 0 {
+        if only.is_none() && self.count(Count::Searching) > 0 {
             return;
         }
-        let wake = open.wake(pool.threads().may_start(pool), |thread| pool.threads().table().home_of(thread));
-        self.carry_out(pool, wake, what, open);
-    }
-
-    /// Somebody is wanted for a job that only the holder of `index` may run.
-    pub fn wake_for(&self, pool: &Pool, index: u16) {
-        // ORDERING(PERMIT-E3): the job before the look at the ledger; partner: `ask_and_look`.
-        fence(Ordering::SeqCst);
-        let mut open = self.open();
-        let threads = pool.threads();
-        let wake = open.wake_for(index, threads.may_start(pool), |thread| threads.table().home_of(thread));
-        self.carry_out(pool, wake, WokenFor::Job, open);
-    }
-
-    fn carry_out(&self, pool: &Pool, wake: Wake, what: WokenFor, mut open: Open<'_>) {
-        let table = pool.threads().table();
-        match wake {
+        let home = |thread: u16| table.get(thread.into()).map_or(0, WorkerShared::home);
+        match open.wake(only, threads.may_start(pool), home) {
             Wake::Nobody => {
                 drop(open);
                 // No thread can be had just now.
-                if pool.threads().is_refused() {
+                if threads.is_refused() {
                     pool.watched().watch();
                 }
             }
             Wake::Grant(grant) => {
-                open.count_search();
+                open.count(Count::Searching);
                 open.grant(table, grant, what);
             }
             Wake::Start(index) => {
-                open.count_search();
+                open.count(Count::Searching);
                 drop(open);
-                if ThreadStart::start_spare(pool, index).is_err() {
+                if ThreadStart::start_spare(pool, Some(index), Role::Holder).is_err() {
                     let mut open = self.open();
                     match open.start_failed(index) {
-                        StartFailed::Helper(grant) => return open.grant(table, grant, what),
-                        StartFailed::PassedOn(grant) => open.hand_over(table, Some(grant)),
-                        StartFailed::Free => drop(open),
+                        (Some(grant), true) => return open.grant(table, grant, what),
+                        (grant, _) => open.hand_over(table, grant),
                     }
                     self.end_search();
                     // LIVENESS: work is visible, perhaps a permit is free, and no thread is there. The monitor tries again.
@@ -202,16 +197,21 @@ impl Permits {
         }
     }
 
-    /// A permit is free and there is work: somebody gets it, for a broadcast that only its holder may run if there is one.
-    pub fn wake_visible(&self, pool: &Pool) {
+    /// Each free permit with a broadcast that only its holder may run goes to somebody.
+    pub fn wake_for_broadcasts(&self, pool: &Pool) {
         for index in pool.queues().broadcast_indices() {
-            self.wake_for(pool, index);
+            self.wake_one(pool, Some(index), WokenFor::Job);
         }
-        pool.announce(WokenFor::Job);
     }
 
-    /// Asks every thread to look for sleepers at its next push, and looks whether there is work already. `is_alone`: all
-    /// threads sleep, so there is nobody to ask.
+    /// A permit is free and there is work: somebody gets it, for a broadcast that only its holder may run if there is one.
+    pub fn wake_visible(&self, pool: &Pool) {
+        self.wake_for_broadcasts(pool);
+        self.announce(pool, WokenFor::Job);
+    }
+
+    /// Asks every thread to look for sleepers at its next push, and looks whether there is work already. `is_alone`: all threads slept
+    /// when the caller gave its permit up.
     pub fn ask_and_look(&self, pool: &Pool, me: u16, is_alone: bool) -> bool {
         // ORDERING(PERMIT-E3): our announcement before our look; partner: who queues something fences before it reads the counters.
         fence(Ordering::SeqCst);
@@ -219,6 +219,12 @@ impl Permits {
             // LIVENESS(S2): that searcher finds work and wakes the next, or comes here after us.
             return false;
         }
+        // LIVENESS: nobody has to be asked if all sleep, still: whoever rises or joins after this asks itself to look. One that has taken a
+        // permit since, and has looked while we still counted as a searcher, has changed this word before our own change of it.
+        let counters = self.counters();
+        let is_alone = is_alone
+            && counters.get(Count::Free) == pool.parallelism()
+            && counters.get(Count::Overtaking) == 0;
         // ORDERING(FORK-E6): our requests before our look at the heads; partner: `is_slow_push`. Expensive while others run,
         // and not needed where threads come and go without forking.
         if !is_alone && !is_planted("idle_arm_before_count") && pool.threads().table().arm_others(me) {
@@ -229,22 +235,17 @@ impl Permits {
 }
 
 impl Open<'_> {
-    /// A thread that is woken to look for work counts as a searcher from here on: a second announcement does not wake a
-    /// second thread.
-    pub fn count_search(&mut self) {
-        self.permits.change(Count::Searching, 1);
-    }
-
-    /// A thread that is woken to run tasks without a permit counts from here on, for the same reason.
-    pub fn count_overtaking(&mut self) {
-        self.permits.change(Count::Overtaking, 1);
+    /// A thread that is woken to look for work, or to run tasks without a permit, counts as such from here on: a second announcement
+    /// does not wake a second thread.
+    pub fn count(&mut self, count: Count) {
+        self.permits.change(count, 1);
     }
 
     /// Wakes a parked thread to run tasks without a permit: the resident one, or that which slept last. Gives the ledger back if
     /// there is none.
     pub fn wake_overtaker(mut self, table: &Table) -> Option<Self> {
         let Some(worker) = self.unpark_any().and_then(|id| table.get(id.into())) else { return Some(self) };
-        self.count_overtaking();
+        self.count(Count::Overtaking);
         worker.give(Given::Tasks);
         drop(self);
         worker.wake(WokenFor::Task);

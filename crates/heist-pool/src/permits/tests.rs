@@ -1,6 +1,6 @@
 //! The ledger and the words beside it, one thread at a time: every short history keeps the invariants.
 
-use super::{AtBottom, Grant, Ledger, StartFailed, TakeBack, Wake, Words};
+use super::{AtBottom, Grant, Ledger, TakeBack, Wake, Words};
 use heist_sync::StdArc as Arc;
 
 fn ledger(n: usize, is_bound: bool) -> (Ledger, Arc<Words>) {
@@ -11,17 +11,17 @@ fn ledger(n: usize, is_bound: bool) -> (Ledger, Arc<Words>) {
 #[test]
 fn a_lent_permit_that_was_observed_comes_back_to_the_last_that_wants_it() {
     let (mut l, words) = ledger(1, false);
-    assert_eq!(l.acquire(0, None), Some(0));
+    assert_eq!(l.acquire_any(0, 0), Some(0));
     assert!(words.observe(0, 0));
     // Thread 0 lends, 1 borrows, observes and lends too, 2 borrows and observes.
     assert_eq!(l.release(0, 0), None);
     l.wait(0, 0);
     l.park(1);
-    assert_eq!(l.wake(false, |_| 0), Wake::Grant(Grant { thread: 1, index: 0 }));
+    assert_eq!(l.wake(None, false, |_| 0), Wake::Grant(Grant { thread: 1, index: 0 }));
     assert!(words.observe(0, 1));
     assert_eq!(l.release(1, 0), None);
     l.wait(1, 0);
-    assert_eq!(l.wake(true, |_| 0), Wake::Start(0));
+    assert_eq!(l.wake(None, true, |_| 0), Wake::Start(0));
     l.started(2, 0);
     assert!(words.observe(0, 2));
     l.check();
@@ -41,10 +41,10 @@ fn a_lent_permit_that_was_observed_comes_back_to_the_last_that_wants_it() {
 #[test]
 fn a_borrower_that_has_not_asked_loses_the_permit_at_once() {
     let (mut l, words) = ledger(1, false);
-    assert_eq!(l.acquire(0, None), Some(0));
+    assert_eq!(l.acquire_any(0, 0), Some(0));
     assert!(words.observe(0, 0));
     assert_eq!(l.release(0, 0), None);
-    assert_eq!(l.acquire(1, None), Some(0));
+    assert_eq!(l.acquire_any(1, 0), Some(0));
     assert_eq!(l.take_back(0, 0), TakeBack::Have);
     assert!(!words.observe(0, 1), "it has lost the permit");
     assert_eq!(words.at_bottom(0, 1), AtBottom::Lost);
@@ -56,7 +56,7 @@ fn a_borrower_that_has_not_asked_loses_the_permit_at_once() {
 #[test]
 fn a_thread_that_goes_on_without_gets_the_next_permit_that_is_passed_on() {
     let (mut l, words) = ledger(2, false);
-    assert_eq!((l.acquire(0, None), l.acquire(1, None)), (Some(0), Some(1)));
+    assert_eq!((l.acquire_any(0, 0), l.acquire_any(1, 0)), (Some(0), Some(1)));
     assert_eq!(l.resume(2, 0), None);
     assert_eq!(l.resume(3, 0), None);
     assert!(l.stop_wanting(2) && !l.stop_wanting(2));
@@ -70,7 +70,7 @@ fn a_thread_that_goes_on_without_gets_the_next_permit_that_is_passed_on() {
 #[test]
 fn a_permit_is_revoked_only_if_nobody_has_asked_for_its_index() {
     let (mut l, words) = ledger(1, false);
-    assert_eq!(l.acquire(0, None), Some(0));
+    assert_eq!(l.acquire_any(0, 0), Some(0));
     assert_eq!(l.resume(1, 0), None);
     assert_eq!(l.revoke(0, 0), Some(Some(Grant { thread: 1, index: 0 })));
     assert_eq!(l.revoke(0, 0), None);
@@ -85,22 +85,22 @@ fn a_permit_is_revoked_only_if_nobody_has_asked_for_its_index() {
 #[test]
 fn a_start_that_fails_serves_whoever_wants_the_permit_first() {
     let (mut l, words) = ledger(2, false);
-    assert_eq!(l.acquire(0, Some(0)), Some(0));
+    assert_eq!(l.acquire(0, 0), Some(0));
     assert!(words.observe(0, 0));
     assert_eq!(l.release(0, 0), None);
     l.wait(0, 0);
-    assert_eq!(l.wake_for(0, true, |_| 0), Wake::Start(0));
+    assert_eq!(l.wake(Some(0), true, |_| 0), Wake::Start(0));
     assert!(l.end_wait(0));
     assert_eq!(l.take_back(0, 0), TakeBack::Asked);
-    assert_eq!(l.start_failed(0), StartFailed::PassedOn(Grant { thread: 0, index: 0 }));
+    assert_eq!(l.start_failed(0), (Some(Grant { thread: 0, index: 0 }), false));
     // Without anybody who wants it, a waiter that has lent it helps.
     assert_eq!(l.release(0, 0), None);
     l.wait(0, 0);
-    assert_eq!(l.wake_for(0, true, |_| 0), Wake::Start(0));
-    assert_eq!(l.start_failed(0), StartFailed::Helper(Grant { thread: 0, index: 0 }));
+    assert_eq!(l.wake(Some(0), true, |_| 0), Wake::Start(0));
+    assert_eq!(l.start_failed(0), (Some(Grant { thread: 0, index: 0 }), true));
     assert_eq!(l.release(0, 0), None);
-    assert_eq!(l.wake_for(0, true, |_| 0), Wake::Start(0));
-    assert_eq!(l.start_failed(0), StartFailed::Free);
+    assert_eq!(l.wake(Some(0), true, |_| 0), Wake::Start(0));
+    assert_eq!(l.start_failed(0), (None, false));
     l.check();
 }
 
@@ -109,11 +109,11 @@ fn a_thread_gets_its_old_permit_if_it_can() {
     let (mut l, _) = ledger(3, false);
     l.park(7);
     l.park(8);
-    assert_eq!(l.wake(false, |_| 2), Wake::Grant(Grant { thread: 8, index: 2 }));
-    assert_eq!(l.wake(false, |_| 2), Wake::Grant(Grant { thread: 7, index: 0 }));
-    assert_eq!(l.wake(false, |_| 2), Wake::Nobody);
-    assert_eq!(l.wake_for(2, true, |_| 2), Wake::Nobody);
-    assert_eq!(l.wake_for(1, true, |_| 2), Wake::Start(1));
+    assert_eq!(l.wake(None, false, |_| 2), Wake::Grant(Grant { thread: 8, index: 2 }));
+    assert_eq!(l.wake(None, false, |_| 2), Wake::Grant(Grant { thread: 7, index: 0 }));
+    assert_eq!(l.wake(None, false, |_| 2), Wake::Nobody);
+    assert_eq!(l.wake(Some(2), true, |_| 2), Wake::Nobody);
+    assert_eq!(l.wake(Some(1), true, |_| 2), Wake::Start(1));
     l.check();
 }
 
@@ -121,20 +121,22 @@ fn a_thread_gets_its_old_permit_if_it_can() {
 fn where_thread_and_permit_are_one_nobody_gets_another() {
     let (mut l, _) = ledger(3, true);
     for (thread, index) in [(0, 0), (1, 1), (2, 2)] {
-        assert_eq!(l.acquire(thread, Some(index)), Some(index));
+        assert_eq!(l.acquire(thread, index), Some(index));
     }
     let home = |thread: u16| thread;
     // 0 parks, 1 waits, 2 runs.
     assert_eq!((l.release(0, 0), l.release(1, 1)), (None, None));
     l.park(0);
     l.wait(1, 1);
-    // A guest takes only what a parked thread has.
-    assert_eq!(l.borrow(9, home), Some(0));
-    assert_eq!(l.borrow(10, home), None);
-    assert_eq!(l.wake(false, home), Wake::Grant(Grant { thread: 1, index: 1 }));
-    assert_eq!(l.wake(false, home), Wake::Nobody);
-    assert_eq!(l.release(9, 0), None);
-    assert_eq!(l.wake_for(0, false, home), Wake::Grant(Grant { thread: 0, index: 0 }));
+    // Neither a guest nor another thread gets one.
+    assert_eq!(l.borrow(9), None);
+    assert_eq!(l.acquire_any(2, 2), None);
+    assert_eq!(l.wake(Some(1), false, home), Wake::Grant(Grant { thread: 1, index: 1 }));
+    assert_eq!(l.wake(None, false, home), Wake::Grant(Grant { thread: 0, index: 0 }));
+    assert_eq!(l.wake(None, false, home), Wake::Nobody);
+    // Two lend, and each comes back to its own, whatever the order.
+    assert_eq!((l.release(0, 0), l.release(1, 1)), (None, None));
+    assert_eq!((l.resume(0, 0), l.resume(1, 1)), (Some(0), Some(1)));
     l.check();
 }
 
@@ -167,7 +169,7 @@ fn step(l: &mut Ledger, words: &Words, ts: &mut [T; 3], t: usize, verb: usize) -
     let grant = match (verb, ts[t]) {
         // Takes a free permit.
         (0, T::Running(None, _)) => {
-            ts[t] = T::Running(l.acquire(id, None), false);
+            ts[t] = T::Running(l.acquire_any(id, 0), false);
             None
         }
         // Parks; what it has observed is forgotten at the bottom.
@@ -185,7 +187,7 @@ fn step(l: &mut Ledger, words: &Words, ts: &mut [T; 3], t: usize, verb: usize) -
             g
         }
         // Wakes somebody.
-        (3, T::Running(..)) => match l.wake(false, |_| 0) {
+        (3, T::Running(..)) => match l.wake(None, false, |_| 0) {
             Wake::Grant(g) => Some(g),
             Wake::Nobody | Wake::Start(_) => None,
         },

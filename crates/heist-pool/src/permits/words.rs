@@ -27,24 +27,24 @@ pub enum AtBottom {
 
 impl Words {
     pub fn new(permits: usize) -> Self {
-        let hold = |_| CachePadded::new(AtomicU32::new(Hold::NOBODY.bits()));
+        let hold = |_| CachePadded::new(AtomicU32::new(Hold::NOBODY.0));
         Self { holds: (0..permits).map(hold).collect(), resident: AtomicU32::new(0) }
     }
 
     #[inline]
     pub fn get(&self, index: u16) -> Hold {
-        Hold::from_bits(self.holds[usize::from(index)].load(Ordering::Relaxed))
+        Hold(self.holds[usize::from(index)].load(Ordering::Relaxed))
     }
 
     /// All of them, by index.
     pub fn iter(&self) -> impl Iterator<Item = Hold> {
-        self.holds.iter().map(|word| Hold::from_bits(word.load(Ordering::Relaxed)))
+        self.holds.iter().map(|word| Hold(word.load(Ordering::Relaxed)))
     }
 
     /// Another holder, or none, under the lock and for the present holder or if there is none.
     pub(super) fn set(&self, index: u16, hold: Hold) {
         // ORDERING: relaxed; the lock orders whoever changes the holder, and a grant carries the rest (PERMIT-E2).
-        self.holds[usize::from(index)].store(hold.bits(), Ordering::Relaxed);
+        self.holds[usize::from(index)].store(hold.0, Ordering::Relaxed);
     }
 
     /// Under the lock.
@@ -52,19 +52,13 @@ impl Words {
         self.holds[usize::from(index)].fetch_or(Hold::WANTED, Ordering::Relaxed);
     }
 
-    fn change(&self, index: u16, change: impl Fn(Hold) -> Option<Hold>) -> Result<Hold, Hold> {
-        let word = &self.holds[usize::from(index)];
-        let mut now = Hold::from_bits(word.load(Ordering::Relaxed));
-        loop {
-            let Some(next) = change(now) else { return Err(now) };
-            // ORDERING(PERMIT-E1): acquire and release between the holder that observes and the thread that takes: one word, so one
-            // of the two comes first, and the other sees it. What the index guards is the program's, and passed on by a job
-            // boundary (the lock) or by nobody: an unobserved index guards nothing.
-            match word.compare_exchange_weak(now.bits(), next.bits(), Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return Ok(next),
-                Err(found) => now = Hold::from_bits(found),
-            }
-        }
+    /// Changes the word, unless `change` says no.
+    fn change(&self, index: u16, change: impl Fn(Hold) -> Option<Hold>) -> bool {
+        let change = |word| change(Hold(word)).map(|hold| hold.0);
+        // ORDERING(PERMIT-E1): acquire and release between the holder that observes and the thread that takes: one word, so one
+        // of the two comes first, and the other sees it. What the index guards is the program's, and passed on by a job
+        // boundary (the lock) or by nobody: an unobserved index guards nothing.
+        self.holds[usize::from(index)].fetch_update(Ordering::AcqRel, Ordering::Relaxed, change).is_ok()
     }
 
     /// The holder has been asked for its index. False if it has lost the permit meanwhile.
@@ -73,7 +67,7 @@ impl Words {
         if is_planted("permit_observed_unseen") {
             return self.get(index).is_by(thread);
         }
-        self.change(index, |now| now.is_by(thread).then(|| now.observed(true))).is_ok()
+        self.change(index, |now| now.is_by(thread).then(|| now.observed(true)))
     }
 
     /// The holder is at its loop's bottom, where nothing can have kept the index.
@@ -90,7 +84,7 @@ impl Words {
             // we find the mark in this same step: nobody waits for a job that begins only now.
             let before = self.holds[usize::from(index)].fetch_and(!Hold::OBSERVED, Ordering::Release);
             if !is_planted("permit_wanted_seen_too_early") {
-                now = Hold::from_bits(before);
+                now = Hold(before);
             }
         }
         if now.is_wanted() { AtBottom::Wanted } else { AtBottom::Held }
@@ -102,7 +96,7 @@ impl Words {
         let may = |now: Hold| {
             now.is_by(holder) && (!now.is_observed() || is_planted("permit_taken_though_observed"))
         };
-        self.change(index, |now| may(now).then_some(next)).is_ok()
+        self.change(index, |now| may(now).then_some(next))
     }
 
     /// The thread that sits in the driver without a permit.

@@ -4,7 +4,6 @@ use crate::signal::Signal;
 use heist_sync::{Parker, StdArc as Arc};
 use std::any::Any;
 use std::cell::UnsafeCell;
-use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a panic leaves behind.
@@ -58,41 +57,59 @@ impl JobRef {
     }
 }
 
-/// A job on the heap that frees itself.
-pub struct HeapJob<F>(F);
+/// A job of `owner` on the heap that calls `f` and frees itself.
+///
+/// # Safety
+/// `f` must not unwind, and everything it borrows must outlive its run.
+pub unsafe fn heap_job<F: FnOnce() + Send>(f: F, owner: *const ()) -> JobRef {
+    unsafe fn call<F: FnOnce()>(data: *const ()) {
+        // SAFETY: made by `Box::into_raw` below, run once.
+        let f = unsafe { Box::from_raw(data.cast_mut().cast::<F>()) };
+        f();
+    }
+    let data = Box::into_raw(Box::new(f)).cast_const().cast();
+    // SAFETY: by the caller, and `call` frees the box once.
+    unsafe { JobRef::new(call::<F>, data, owner) }
+}
 
-impl<F: FnOnce() + Send> HeapJob<F> {
-    /// Boxes `f` as a job of `owner`.
-    ///
-    /// # Safety
-    /// `f` must not unwind, and everything it borrows must outlive its run.
-    pub unsafe fn boxed(f: F, owner: *const ()) -> JobRef {
-        unsafe fn call<F: FnOnce() + Send>(data: *const ()) {
-            // SAFETY: made by `Box::into_raw` below, run once.
-            let job = unsafe { Box::from_raw(data.cast_mut().cast::<HeapJob<F>>()) };
-            (job.0)();
+/// A closure that is called once, at most, on whatever thread it is handed to. Behind a reference to it, what happens around a call is
+/// compiled once and not for each closure.
+pub type Callee<'a> = dyn FnMut() + Send + 'a;
+
+/// Calls `run` with a closure that calls `f`, and returns what `f` returned.
+///
+/// # Panics
+/// If `run` returns without having called the closure.
+#[inline]
+pub fn erased<R: Send>(f: impl FnOnce() -> R + Send, run: impl FnOnce(&mut Callee<'_>)) -> R {
+    let (mut f, mut result) = (Some(f), None);
+    run(&mut || {
+        if let Some(f) = f.take() {
+            result = Some(f());
         }
-        let data = Box::into_raw(Box::new(Self(f))).cast_const().cast();
-        // SAFETY: by the caller, and `call` frees the box once.
-        unsafe { JobRef::new(call::<F>, data, owner) }
+    });
+    match result {
+        Some(result) => result,
+        None => never_called(),
     }
 }
 
-/// A job on the stack of a thread that waits for it.
-pub struct StackJob<F, R> {
-    f: UnsafeCell<ManuallyDrop<F>>,
-    result: UnsafeCell<Option<Result<R, Payload>>>,
+#[cold]
+fn never_called() -> ! {
+    unreachable!("a closure was to be called and was not")
+}
+
+/// A call on the stack of a thread that waits for it.
+pub struct StackJob<'a> {
+    callee: UnsafeCell<&'a mut Callee<'a>>,
+    panic: UnsafeCell<Option<Payload>>,
     signal: Signal,
 }
 
-impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
+impl<'a> StackJob<'a> {
     /// A job whose waiter sleeps on `parker`.
-    pub fn new(f: F, parker: Arc<Parker>) -> Self {
-        Self {
-            f: UnsafeCell::new(ManuallyDrop::new(f)),
-            result: UnsafeCell::new(None),
-            signal: Signal::new(parker),
-        }
+    pub fn new(callee: &'a mut Callee<'a>, parker: Arc<Parker>) -> Self {
+        Self { callee: UnsafeCell::new(callee), panic: UnsafeCell::new(None), signal: Signal::new(parker) }
     }
 
     /// A reference to queue. To be made once.
@@ -100,18 +117,19 @@ impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
     /// # Safety
     /// The job must not move or die before its signal is set.
     pub unsafe fn as_job_ref(&self) -> JobRef {
-        unsafe fn call<F: FnOnce() -> R + Send, R: Send>(data: *const ()) {
-            let this = data.cast::<StackJob<F, R>>();
-            // SAFETY: alive until the signal is set below; run once, so the closure is there.
-            let f = unsafe { ManuallyDrop::take(&mut *(*this).f.get()) };
-            let result = halt_unwinding(f);
-            // SAFETY: the waiter looks only after the signal.
-            unsafe { *(*this).result.get() = Some(result) };
+        unsafe fn call(data: *const ()) {
+            let this = data.cast::<StackJob<'_>>();
+            // SAFETY: alive until the signal is set below; run once, so nobody else has the closure.
+            let callee = unsafe { &mut *(*this).callee.get() };
+            if let Err(payload) = halt_unwinding(callee) {
+                // SAFETY: the waiter looks only after the signal.
+                unsafe { *(*this).panic.get() = Some(payload) };
+            }
             // SAFETY: alive until the signal is set; not touched after.
             unsafe { Signal::set(&raw const (*this).signal) };
         }
         // SAFETY: by the caller.
-        unsafe { JobRef::new(call::<F, R>, std::ptr::from_ref(self).cast(), std::ptr::null()) }
+        unsafe { JobRef::new(call, std::ptr::from_ref(self).cast(), std::ptr::null()) }
     }
 
     /// What to wait for.
@@ -119,12 +137,10 @@ impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
         &self.signal
     }
 
-    /// The result, after the signal was set; a panic goes on here.
-    pub fn into_result(self) -> R {
-        match self.result.into_inner() {
-            Some(Ok(result)) => result,
-            Some(Err(payload)) => std::panic::resume_unwind(payload),
-            None => unreachable!("the signal is set after the result"),
+    /// After the signal was set: a panic of the call goes on here.
+    pub fn finish(self) {
+        if let Some(payload) = self.panic.into_inner() {
+            std::panic::resume_unwind(payload);
         }
     }
 }

@@ -5,7 +5,7 @@ pub mod job;
 mod run_queue;
 pub mod task;
 
-pub(crate) use run_queue::RunQueue;
+pub(crate) use run_queue::{RunQueue, SLOTS};
 
 use crate::threads::Table;
 use heist_deque::Injector;

@@ -73,11 +73,6 @@ impl RunQueue {
         self.tail.load(Ordering::Relaxed).wrapping_sub(self.head.load(Ordering::Acquire)) as usize
     }
 
-    /// How many more the owner can add.
-    pub fn room(&self) -> usize {
-        SLOTS - self.len()
-    }
-
     /// Whether a task waits to be run next.
     #[inline]
     pub fn has_lifo(&self) -> bool {

@@ -3,7 +3,6 @@
 //! What a task is, when it is finished and who frees it is its maker's business. The pool promises that each [`TaskRef`]
 //! handed to it is run exactly once, on one of its threads.
 
-use std::fmt;
 use std::ptr::NonNull;
 
 /// What the pool calls.
@@ -45,6 +44,7 @@ impl Header {
 
 /// The right to run a task once: what travels through the queues.
 #[must_use = "a task that is not run is lost"]
+#[derive(Debug)]
 pub struct TaskRef(NonNull<Header>);
 
 // SAFETY: whoever makes one answers for the task being `Send` (see `from_raw`).
@@ -76,12 +76,6 @@ impl TaskRef {
     pub fn run(self) {
         // SAFETY: by the contract of `from_raw`; `self` is gone, so once.
         unsafe { (self.0.as_ref().vtable.as_ref().run)(self.0) }
-    }
-}
-
-impl fmt::Debug for TaskRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TaskRef").field(&self.0).finish()
     }
 }
 

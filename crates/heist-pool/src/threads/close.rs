@@ -21,6 +21,9 @@ impl Threads {
 
     /// If the pool is closing and every thread of it sleeps with nothing to do, they may all leave.
     pub(crate) fn leave_if_done(&self, pool: &Pool) {
+        if !self.is_closing() {
+            return;
+        }
         let mut open = pool.permits().open();
         // A thread that is not parked looks for work once more before it parks, and comes here after.
         if open.parked().len() < self.live.load(Ordering::Relaxed)
@@ -50,7 +53,7 @@ impl Threads {
             self.phase.store(CLOSING, Ordering::Release);
         }
         drop(open);
-        pool.announce(WokenFor::Task);
+        pool.permits().announce(pool, WokenFor::Task);
         if self.live() == 0 && !pool.queues().tasks.is_empty() {
             self.run_late(pool);
         }
@@ -98,21 +101,14 @@ impl Threads {
     /// As [`join`](Self::join), for at most `limit`. Returns how many threads are left.
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     pub fn join_within(&self, limit: std::time::Duration) -> usize {
-        let begun = std::time::Instant::now();
-        let mut guard = lock(&self.left);
-        loop {
-            let threads = self.live.load(Ordering::Acquire);
-            let left = limit.saturating_sub(begun.elapsed());
-            if threads == 0 || left.is_zero() {
-                drop(guard);
-                if threads == 0 {
-                    self.join_handles();
-                }
-                return threads;
-            }
-            guard =
-                self.all_left.wait_timeout(guard, left).unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        let has_threads = |_: &mut ()| self.live.load(Ordering::Acquire) != 0;
+        let waited = self.all_left.wait_timeout_while(lock(&self.left), limit, has_threads);
+        drop(waited.unwrap_or_else(std::sync::PoisonError::into_inner));
+        let threads = self.live.load(Ordering::Acquire);
+        if threads == 0 {
+            self.join_handles();
         }
+        threads
     }
 
     fn join_handles(&self) {

@@ -1,12 +1,18 @@
-//! Threads that are not the pool's own and work in it for a while: the caller of `fork` from outside, and the thread that
-//! built a pool with `use_current_thread`.
+//! Threads that are not the pool's own and work in it: for a while, because they call `join`, a scope or a parallel loop from outside
+//! and a permit is free; or until they end, because they have built a pool with `use_current_thread`.
+//!
+//! A guest saves its caller the way to a worker and back, which costs more than most loops. It has what a worker has but for the loop at
+//! the bottom of its stack: it lends while it waits, runs nothing but what its own call needs, and takes what it has queued to the
+//! injectors when it leaves. Where a guest would lack something that the program has set up on the pool's threads, or has too little
+//! stack, the call queues for a worker instead.
 
 use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::forks::hot;
-use crate::queues::job::{Payload, halt_unwinding};
+use crate::queues::job::{Callee, halt_unwinding};
 use crate::worker::{Doing, Role, Worker, WorkerShared};
 use heist_sync::StdArc as Arc;
+use heist_sync::atomic::Ordering;
 use heist_sync::thread_local;
 use std::cell::RefCell;
 use std::sync::Weak;
@@ -23,12 +29,22 @@ struct Place {
     pool: Weak<Pool>,
     /// `None` only while it is dropped, or used.
     worker: Option<Arc<WorkerShared>>,
+    /// The lowest address of this thread's stack, if known.
+    stack_end: Option<usize>,
 }
+
+/// A guest has at least this much stack left: what runs in a pool may count on a worker's.
+const STACK_LEAST: usize = 512 << 10;
 
 impl Place {
     fn of(pool: &Arc<Pool>) -> Option<Self> {
         let worker = pool.threads().table().enrol()?;
-        Some(Self { pool: Arc::downgrade(pool), worker: Some(worker) })
+        Some(Self { pool: Arc::downgrade(pool), worker: Some(worker), stack_end: pool.system().stack_end() })
+    }
+
+    fn has_stack(&self) -> bool {
+        let here = std::ptr::from_ref(&self).addr();
+        self.stack_end.is_none_or(|end| here.saturating_sub(end) >= STACK_LEAST)
     }
 }
 
@@ -43,19 +59,17 @@ impl Drop for Place {
 /// # Safety
 /// `worker` stays where it is until [`leave`], which comes on this thread.
 unsafe fn enter(worker: &Worker, index: u16) {
-    worker.pool().threads().guest_comes();
+    worker.pool().threads().guests.fetch_add(1, Ordering::Relaxed);
     // SAFETY: by the caller.
-    unsafe { worker.enter() };
-    worker.start_with(index, false);
+    unsafe { worker.enter(Some(index), false) };
     // What runs here, from its first moment, is the program's.
     worker.shared().set_doing(Doing::Job);
 }
 
 fn leave(worker: &Worker) {
     worker.shared().set_doing(Doing::Loop);
-    worker.give_up();
     worker.leave();
-    worker.pool().threads().guest_goes();
+    worker.pool().threads().guests.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// The membership of a thread that built a pool with `use_current_thread`.
@@ -64,7 +78,7 @@ struct Joined(Option<Worker>);
 impl Drop for Joined {
     fn drop(&mut self) {
         if let Some(worker) = &self.0 {
-            worker.pool().threads().set_has_maker(false);
+            worker.pool().threads().has_maker.store(false, Ordering::Relaxed);
             leave(worker);
         }
         if let Some(worker) = self.0.take() {
@@ -74,36 +88,43 @@ impl Drop for Joined {
     }
 }
 
-/// Runs `f` on the calling thread, which is in no pool, with a permit of `pool`'s that no thread uses. If there is none, or this
-/// thread cannot be enrolled, gives `f` back.
-pub fn visit<R, F: FnOnce() -> R>(pool: &Arc<Pool>, f: F) -> Result<Result<R, Payload>, F> {
+/// Calls `callee` on the calling thread, which is in no pool, with a permit of `pool`'s that no thread uses. False if it was not called:
+/// there is no such permit, or this thread cannot be a guest.
+///
+/// # Panics
+/// A panic of `callee` goes on here.
+pub fn visit(pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
     debug_assert!(hot().worker().is_null());
-    if pool.permits().count(Count::Free) == 0 {
-        return Err(f);
+    if pool.permits().count(Count::Free) == 0 || !pool.threads().takes_guests() {
+        return false;
     }
     let kept = KEPT.try_with(|kept| kept.borrow_mut().take()).unwrap_or(None);
     let is_here = |place: &Place| std::ptr::eq(place.pool.as_ptr(), Arc::as_ptr(pool));
-    let Some(mut place) = kept.filter(is_here).or_else(|| Place::of(pool)) else { return Err(f) };
-    let Some(shared) = place.worker.take() else { return Err(f) };
-    let index = pool.permits().open().borrow(shared.id(), |thread| pool.threads().table().home_of(thread));
-    let result = match index {
-        None => {
-            place.worker = Some(shared);
-            Err(f)
-        }
-        Some(index) => {
-            let worker = Worker::new(Arc::clone(pool), shared, Role::Guest);
-            // SAFETY: it stays in this frame, and `leave` comes below; `f` cannot unwind past it.
-            unsafe { enter(&worker, index) };
-            let result = halt_unwinding(f);
-            leave(&worker);
-            place.worker = Some(worker.vacate().1);
-            Ok(result)
-        }
-    };
-    // While the thread ends there is no place to keep it; it is dropped here.
+    let Some(mut place) = kept.filter(is_here).or_else(|| Place::of(pool)) else { return false };
+    let mut result = Ok(());
+    let mut index = None;
+    if place.has_stack()
+        && let Some(shared) = place.worker.take()
+    {
+        index = pool.permits().open().borrow(shared.id());
+        place.worker = Some(match index {
+            None => shared,
+            Some(index) => {
+                let worker = Worker::new(Arc::clone(pool), shared, Role::Guest);
+                // SAFETY: it stays in this frame, and `leave` comes below; the closure cannot unwind past it.
+                unsafe { enter(&worker, index) };
+                result = halt_unwinding(callee);
+                leave(&worker);
+                worker.vacate().1
+            }
+        });
+    }
+    // While the thread ends there is nowhere to keep it; it is dropped here.
     let _ = KEPT.try_with(|kept| *kept.borrow_mut() = Some(place));
-    result
+    if let Err(payload) = result {
+        std::panic::resume_unwind(payload);
+    }
+    index.is_some()
 }
 
 /// The calling thread becomes one of `pool`'s, with `index`, until it ends. False if it belongs to a pool already.
@@ -114,14 +135,14 @@ pub fn adopt_current_thread(pool: &Arc<Pool>, index: usize) -> bool {
         return false;
     }
     let Some(shared) = pool.threads().table().enrol() else { return false };
-    let got = pool.permits().open().acquire(shared.id(), Some(index));
+    let got = pool.permits().open().acquire(shared.id(), index);
     debug_assert_eq!(got, Some(index));
     let joined = Box::new(Joined(Some(Worker::new(Arc::clone(pool), shared, Role::Guest))));
     if let Some(worker) = &joined.0 {
         // SAFETY: the box does not move, and leaves when it is dropped, at the latest when this thread ends.
         unsafe { enter(worker, index) };
     }
-    pool.threads().set_has_maker(true);
+    pool.threads().has_maker.store(true, Ordering::Relaxed);
     JOINED.with(|joined_in| *joined_in.borrow_mut() = Some(joined));
     true
 }

@@ -3,9 +3,14 @@
 mod close;
 #[cfg(not(heist_loom))]
 pub mod guest;
+#[cfg_attr(any(heist_loom, heist_shuttle), path = "unnamed.rs")]
+mod named;
 mod start;
 mod table;
 
+#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub use named::{Closure, ThreadNow, ThreadState};
+pub use named::{ClosureKind, named};
 pub use start::ThreadStart;
 pub use table::{MOST, Table};
 
@@ -31,37 +36,40 @@ pub struct Threads {
     /// Threads with the loop at the bottom.
     live: AtomicUsize,
     /// Other threads that have joined in.
-    guests: AtomicUsize,
+    pub(crate) guests: AtomicUsize,
+    /// Whether others may.
+    takes_guests: AtomicBool,
     /// One of these has made the pool, and belongs to it until it ends.
     has_maker: AtomicBool,
     handles: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// What those threads say of what they run.
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    named: Mutex<Vec<heist_sync::StdArc<named::Entry>>>,
     left: Mutex<()>,
     all_left: Condvar,
     /// A thread runs tasks that became ready after the pool's own had left.
     has_late: AtomicBool,
-    refusal: Mutex<Option<Refusal>>,
+    /// The system has refused to start a thread: when it is asked again, and how long that is after the last refusal.
+    refusal: Mutex<Option<(Instant, Duration)>>,
     /// Whether there is a refusal, in front of its lock.
     is_refused: AtomicBool,
     /// The CPUs of the thread that made the pool: whoever starts a spare thread later may have fewer.
     mask: Option<CpuMask>,
 }
 
-/// The system has refused to start a thread.
-struct Refusal {
-    /// Not before that it is asked again.
-    until: Instant,
-    wait: Duration,
-}
-
 impl Threads {
     pub(crate) fn new(config: &Config, system: &'static dyn System) -> Self {
+        let is_off = std::env::var_os("HEIST_GUESTS").is_some_and(|value| value == "0");
         Self {
             table: Table::new(system),
             phase: AtomicU8::new(OPEN),
             live: AtomicUsize::new(0),
             guests: AtomicUsize::new(0),
+            takes_guests: AtomicBool::new(config.may_take_guests() && !is_off),
             has_maker: AtomicBool::new(false),
             handles: Mutex::new(Vec::new()),
+            #[cfg(not(any(heist_loom, heist_shuttle)))]
+            named: Mutex::new(Vec::new()),
             left: Mutex::new(()),
             all_left: Condvar::new(),
             has_late: AtomicBool::new(false),
@@ -81,16 +89,16 @@ impl Threads {
         self.live.load(Ordering::Relaxed) + self.guests.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn guest_comes(&self) {
-        self.guests.fetch_add(1, Ordering::Relaxed);
+    /// Whether a thread of the program's own may work in the pool.
+    pub(crate) fn takes_guests(&self) -> bool {
+        self.takes_guests.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn guest_goes(&self) {
-        self.guests.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn set_has_maker(&self, yes: bool) {
-        self.has_maker.store(yes, Ordering::Relaxed);
+    /// The program sets something up on each of the pool's threads, which a guest would lack.
+    pub(crate) fn refuse_guests(&self) {
+        if self.takes_guests() {
+            self.takes_guests.store(false, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -103,25 +111,6 @@ impl Threads {
         !pool.config().foreign_threads && self.live() > pool.parallelism()
     }
 
-    /// The calling thread, a new one, has the mask of the thread that started it, which a program may have narrowed. It takes that
-    /// of the pool's maker.
-    fn take_own_mask(&self, system: &dyn System) {
-        if let Some(mask) = &self.mask
-            && system.mask(None).is_some_and(|now| now != *mask)
-        {
-            system.set_mask(None, mask);
-        }
-    }
-
-    /// A thread was started, and is to be joined.
-    fn keep(&self, handle: thread::JoinHandle<()>) {
-        let mut handles = lock(&self.handles);
-        // The checkers' handles cannot tell; their pools are short.
-        #[cfg(not(any(heist_loom, heist_shuttle)))]
-        handles.retain(|h| !h.is_finished());
-        handles.push(handle);
-    }
-
     /// Whether a spare thread can be had now.
     pub(crate) fn may_start(&self, pool: &Pool) -> bool {
         let config = pool.config();
@@ -131,18 +120,15 @@ impl Threads {
             n => n,
         };
         let own = self.live.load(Ordering::Relaxed) + usize::from(self.has_maker.load(Ordering::Relaxed));
-        !config.foreign_threads && own < most && !self.is_over() && !self.is_refused_now()
+        // Refused so lately that asking again makes no sense.
+        let is_too_early =
+            || self.is_refused() && lock(&self.refusal).is_some_and(|(until, _)| Instant::now() < until);
+        !config.foreign_threads && own < most && !self.is_over() && !is_too_early()
     }
 
     /// Whether the system has refused the last thread that was asked for.
     pub(crate) fn is_refused(&self) -> bool {
         self.is_refused.load(Ordering::Relaxed)
-    }
-
-    /// Whether it was so lately that asking again makes no sense.
-    fn is_refused_now(&self) -> bool {
-        self.is_refused()
-            && lock(&self.refusal).as_ref().is_some_and(|refusal| Instant::now() < refusal.until)
     }
 
     /// A thread was asked for. True if that was refused for the first time since one was started.
@@ -154,11 +140,9 @@ impl Threads {
         let first = refusal.is_none();
         *refusal = is_refused.then(|| {
             let longest = Duration::from_nanos(tuning::REFUSED_WAIT_MOST_NS);
-            let wait = match &*refusal {
-                None => Duration::from_nanos(tuning::REFUSED_WAIT_NS),
-                Some(before) => (2 * before.wait).min(longest),
-            };
-            Refusal { until: Instant::now() + wait, wait }
+            let shortest = Duration::from_nanos(tuning::REFUSED_WAIT_NS);
+            let wait = refusal.map_or(shortest, |(_, before)| (2 * before).min(longest));
+            (Instant::now() + wait, wait)
         });
         self.is_refused.store(is_refused, Ordering::Relaxed);
         is_refused && first

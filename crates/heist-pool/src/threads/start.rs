@@ -33,27 +33,18 @@ impl ThreadStart {
     pub fn first(pool: &Arc<Pool>, index: usize) -> io::Result<Self> {
         let index = index as u16;
         let start = Self::new(pool, Some(index), Role::Holder, false)?;
-        let got = pool.permits().open().acquire(start.worker.id(), Some(index));
+        let got = pool.permits().open().acquire(start.worker.id(), index);
         debug_assert_eq!(got, Some(index));
         start.worker.set_home(index);
         Ok(start)
     }
 
-    /// Starts a spare thread that searches with the permit `index`, which is on its way.
-    pub(crate) fn start_spare(pool: &Pool, index: u16) -> io::Result<()> {
-        let start = Self::new(&pool.arc(), Some(index), Role::Holder, true);
-        let start = start.inspect(|start| pool.permits().open().started(start.worker.id(), index));
-        Self::spawn_noted(pool, start)
-    }
-
-    /// Starts a spare thread without a permit.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    pub(crate) fn start_without_permit(pool: &Pool, role: Role) -> io::Result<()> {
-        Self::spawn_noted(pool, Self::new(&pool.arc(), None, role, false))
-    }
-
-    fn spawn_noted(pool: &Pool, start: io::Result<Self>) -> io::Result<()> {
-        let started = start.and_then(|start| {
+    /// Starts a spare thread: one that searches with the permit `index`, which is on its way, or one without a permit.
+    pub(crate) fn start_spare(pool: &Pool, index: Option<u16>, role: Role) -> io::Result<()> {
+        let started = Self::new(&pool.arc(), index, role, index.is_some()).and_then(|start| {
+            if let Some(index) = index {
+                pool.permits().open().started(start.worker.id(), index);
+            }
             // In the middle of somebody's wait, where nothing may unwind.
             let name = halt_unwinding(|| start.name()).unwrap_or_else(|payload| {
                 pool.deliver_panic(payload);
@@ -86,10 +77,20 @@ impl ThreadStart {
         }
         let pool = Arc::clone(&self.pool);
         let handle = builder.spawn(move || {
-            self.pool.threads().take_own_mask(self.pool.system());
+            let system = self.pool.system();
+            // It has the mask of the thread that started it, which a program may have narrowed. It takes that of the pool's maker.
+            if let Some(mask) = &self.pool.threads().mask
+                && system.mask(None).is_some_and(|now| now != *mask)
+            {
+                system.set_mask(None, mask);
+            }
             self.run();
         })?;
-        pool.threads().keep(handle);
+        let mut handles = lock(&pool.threads().handles);
+        // The checkers' handles cannot tell; their pools are short.
+        #[cfg(not(any(heist_loom, heist_shuttle)))]
+        handles.retain(|h| !h.is_finished());
+        handles.push(handle);
         Ok(())
     }
 
@@ -141,24 +142,24 @@ impl ThreadStart {
         let unwinding = Abort;
         self.has_run = true;
         let pool = Arc::clone(&self.pool);
+        #[cfg(not(any(heist_loom, heist_shuttle)))]
+        let _enlisted = super::named::Enlisted::new(pool.threads(), self.worker.id());
         let worker = Worker::new(Arc::clone(&pool), Arc::clone(&self.worker), self.role);
+        let has_handler = pool.config().start_handler.is_some();
         // SAFETY: `worker` stays in this frame, and `leave` comes below, on this thread; nothing in between unwinds.
-        unsafe { worker.enter() };
-        if let Some(index) = self.index {
-            worker.start_with(index, self.is_searcher);
-        }
-        if pool.config().start_handler.is_some() {
-            // It may take its time: others search meanwhile.
-            worker.stop_searching();
+        unsafe { worker.enter(self.index, self.is_searcher && !has_handler) };
+        if has_handler {
+            if self.is_searcher {
+                // It may take its time: others search meanwhile.
+                pool.permits().pass_search_on(&pool);
+            }
             let outer = self.worker.set_doing(Doing::Job);
             self.call(&pool.config().start_handler);
             self.worker.set_doing(outer);
         }
         worker.run();
         self.call(&pool.config().exit_handler);
-        worker.run_own();
-        // The exit handler may have asked for its index.
-        worker.give_up();
+        // The exit handler may have spawned something, or asked for its index.
         worker.leave();
         let (pool, shared) = worker.vacate();
         pool.threads().table.vacate(shared);

@@ -3,8 +3,9 @@
 
 use crate::worker::WorkerShared;
 use heist_os::System;
-use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{Mutex, StdArc as Arc, lock};
+use std::sync::OnceLock;
 
 /// Bucket `k` holds `FIRST << k` entries.
 const FIRST: usize = 32;
@@ -14,12 +15,12 @@ pub const MOST: usize = FIRST * ((1 << BUCKETS) - 1);
 
 const _: () = assert!(MOST < u16::MAX as usize);
 
-type Entry = AtomicPtr<WorkerShared>;
+type Entry = OnceLock<Arc<WorkerShared>>;
 
 /// See the module.
 pub struct Table {
     system: &'static dyn System,
-    buckets: [AtomicPtr<Entry>; BUCKETS],
+    buckets: [OnceLock<Box<[Entry]>>; BUCKETS],
     len: AtomicUsize,
     /// Entries whose thread has left.
     vacant: Mutex<Vec<Arc<WorkerShared>>>,
@@ -33,18 +34,13 @@ fn bucket_of(n: usize) -> (usize, usize) {
 impl Table {
     /// An empty one.
     pub fn new(system: &'static dyn System) -> Self {
-        Self {
-            system,
-            buckets: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
-            len: AtomicUsize::new(0),
-            vacant: Mutex::new(Vec::new()),
-        }
+        Self { system, buckets: Default::default(), len: AtomicUsize::new(0), vacant: Mutex::new(Vec::new()) }
     }
 
     /// One more than the highest number in use.
     #[inline]
     pub fn len(&self) -> usize {
-        // ORDERING: acquire, with the release in `add`: entries below are there.
+        // ORDERING: acquire, with the release in `enrol`: entries below are there.
         self.len.load(Ordering::Acquire)
     }
 
@@ -60,22 +56,12 @@ impl Table {
             return None;
         }
         let (k, at) = bucket_of(n);
-        let bucket = self.buckets[k].load(Ordering::Acquire);
-        // SAFETY: below `len`, so bucket and entry were written before `len` was (release, acquire) and stay.
-        let entry = unsafe { &*bucket.add(at) };
-        let worker = entry.load(Ordering::Acquire);
-        // SAFETY: as above; the table keeps a reference count for each entry until it is dropped.
-        Some(unsafe { &*worker })
+        self.buckets[k].get()?[at].get().map(|worker| &**worker)
     }
 
     /// All workers.
     pub fn iter(&self) -> impl Iterator<Item = &WorkerShared> {
         (0..self.len()).filter_map(|n| self.get(n))
-    }
-
-    /// The index that a thread had last.
-    pub(crate) fn home_of(&self, thread: u16) -> u16 {
-        self.get(thread.into()).map_or(0, WorkerShared::home)
     }
 
     /// Asks all but `me` to look for sleepers at their next push. True if that was news to somebody.
@@ -108,45 +94,16 @@ impl Table {
         }
         let worker = Arc::new(WorkerShared::new(n as u16, self.system));
         let (k, at) = bucket_of(n);
-        let mut bucket = self.buckets[k].load(Ordering::Relaxed);
-        if bucket.is_null() {
-            let entries: Box<[Entry]> =
-                (0..FIRST << k).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect();
-            bucket = Box::into_raw(entries).cast();
-            self.buckets[k].store(bucket, Ordering::Release);
-        }
-        // SAFETY: `at` is inside the bucket by construction of `bucket_of`.
-        let entry = unsafe { &*bucket.add(at) };
-        entry.store(Arc::into_raw(Arc::clone(&worker)).cast_mut(), Ordering::Release);
+        let bucket = self.buckets[k].get_or_init(|| (0..FIRST << k).map(|_| Entry::new()).collect());
+        bucket[at].get_or_init(|| Arc::clone(&worker));
         self.len.store(n + 1, Ordering::Release);
         Some(worker)
     }
 
     /// The thread behind `worker` has left.
     pub fn vacate(&self, worker: Arc<WorkerShared>) {
+        worker.set_number(None);
         lock(&self.vacant).push(worker);
-    }
-}
-
-impl Drop for Table {
-    fn drop(&mut self) {
-        let len = self.len();
-        for n in 0..len {
-            let (k, at) = bucket_of(n);
-            let bucket = self.buckets[k].load(Ordering::Relaxed);
-            // SAFETY: see `get`; we are alone.
-            let worker = unsafe { &*bucket.add(at) }.load(Ordering::Relaxed);
-            // SAFETY: the count that `enrol` left here.
-            drop(unsafe { Arc::from_raw(worker.cast_const()) });
-        }
-        for (k, bucket) in self.buckets.iter().enumerate() {
-            let bucket = bucket.load(Ordering::Relaxed);
-            if !bucket.is_null() {
-                let entries = std::ptr::slice_from_raw_parts_mut(bucket, FIRST << k);
-                // SAFETY: made by `Box::into_raw` of a slice of that length.
-                drop(unsafe { Box::from_raw(entries) });
-            }
-        }
     }
 }
 

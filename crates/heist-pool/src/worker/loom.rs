@@ -6,10 +6,10 @@
 use super::park::Slept;
 use super::{Doing, Role, Worker};
 use crate::driver::{Driver, Patience};
-use crate::permits::Counters;
+use crate::permits::{Count, Counters};
 use crate::pool::{Config, Pool};
 use crate::queues::forks::{Popped, Slot};
-use crate::queues::job::{HeapJob, JobRef};
+use crate::queues::job::{JobRef, heap_job};
 use crate::queues::task::{Header, Place, TaskRef, Vtable};
 use crate::signal::{Awaited, Signal};
 use heist_sync::cell::UnsafeCell;
@@ -41,37 +41,41 @@ fn pool(permits: usize) -> Arc<Pool> {
 /// Runs `f` on the calling thread as a worker without a permit.
 fn enrol<R>(pool: &Arc<Pool>, f: impl FnOnce(&Worker) -> R) -> R {
     let shared = pool.threads().table().enrol().unwrap();
-    pool.threads().guest_comes();
+    pool.threads().guests.fetch_add(1, Ordering::Relaxed);
     let worker = Worker::new(pool.clone(), shared, Role::Holder);
     // SAFETY: `worker` stays in this frame for as long as its thread uses it, and loom's hot blocks stay for ever. Nobody
     // leaves: that is a model of its own, and loom 0.7 cannot order the counts of three visitors (an assertion of its own).
-    unsafe { worker.enter() };
+    unsafe { worker.enter(None, false) };
     f(&worker)
 }
 
 /// Runs `f` on the calling thread as a worker with the permit `index`.
 fn work<R>(pool: &Arc<Pool>, index: u16, f: impl FnOnce(&Worker) -> R) -> R {
     enrol(pool, |worker| {
-        let got = pool.permits().open().acquire(worker.shared().id(), Some(index));
+        let got = pool.permits().open().acquire(worker.shared().id(), index);
         assert_eq!(got, Some(index));
-        worker.start_with(index, false);
+        worker.permit.set_index(&worker.me, Some(index));
         f(worker)
     })
+}
+
+/// As the loop does.
+fn reach_bottom(worker: &Worker) {
+    worker.permit.reach_bottom(&worker.me, || worker.sleep.is_resident(&worker.me));
+}
+
+/// As a guest that leaves.
+fn give_up(worker: &Worker) {
+    worker.search.stop(&worker.me, true);
+    worker.permit.give_up(&worker.me);
 }
 
 /// What a worker's loop does from the moment it has found nothing: sleeps until there is something.
 fn sleep_until_found(worker: &Worker) {
     loop {
-        match worker.sleep() {
-            Slept::Resumed => {
-                let found = worker.search();
-                if let Some(found) = found {
-                    worker.end_search(&found);
-                    worker.run_found(found);
-                    return;
-                }
-            }
-            Slept::Leave => unreachable!("nobody closes the pool"),
+        assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool");
+        if let Some(found) = worker.search() {
+            return worker.run_found(found);
         }
     }
 }
@@ -106,8 +110,8 @@ impl Job {
 
 /// As `join` does: forks `job`; what it gives back is to be joined.
 fn fork(worker: &Worker, job: &Arc<Job>) -> *mut Slot {
-    let hot = worker.hot();
-    let slot = hot.top();
+    let hot = worker.me.hot;
+    let slot = hot.head();
     // SAFETY: the models keep their jobs to the end.
     unsafe { hot.push_at(slot, Job::run, Arc::as_ptr(job).cast_mut().cast()) };
     if hot.is_slow_push(slot) {
@@ -120,7 +124,7 @@ fn fork(worker: &Worker, job: &Arc<Job>) -> *mut Slot {
 /// As the end of `join`: what became of the job that was forked last.
 fn pop(worker: &Worker, slot: *mut Slot) -> Popped {
     // SAFETY: it was pushed last.
-    if !unsafe { worker.hot().pop_is_slow(slot) } {
+    if !unsafe { worker.me.hot.pop_is_slow(slot) } {
         return Popped::Mine;
     }
     // SAFETY: it was popped last, and has found its bound.
@@ -140,12 +144,12 @@ fn wait_stolen(worker: &Worker, slot: *mut Slot) {
 fn wait_for(worker: &Worker, slot: *mut Slot) {
     let stack = &worker.shared().stack;
     // SAFETY: popped last, and stolen.
-    unsafe { stack.stand_above(worker.hot(), slot) };
+    unsafe { stack.stand_above(worker.me.hot, slot) };
     while stack.slot_of(slot).announce_wait() {
         worker.shared().parker().park();
     }
     // SAFETY: as above, and it is done.
-    unsafe { stack.reset(worker.hot(), slot) };
+    unsafe { stack.reset(worker.me.hot, slot) };
 }
 
 /// Answers the request that every worker starts with, so that the race begins without one.
@@ -292,6 +296,38 @@ fn two_sleepers_against_two_jobs() {
     });
 }
 
+/// A thread goes to sleep while another searches, and is sent a job that only it may run. The searcher finds nothing.
+///
+/// Bug hunted: the sleeper relies on the searcher, which may not have that job and goes to sleep too (`idle_broadcast_left`).
+#[test]
+fn a_broadcast_to_a_sleeper_against_the_last_searcher() {
+    check(1, |first| {
+        let (pool, jobs) = (pool(3), [Job::new(), Job::new()]);
+        let searcher = {
+            let pool = pool.clone();
+            move || {
+                work(&pool, 2, |worker| {
+                    worker.search.set_on(pool.permits().try_search(3));
+                    sleep_until_found(worker);
+                });
+            }
+        };
+        let (sent, ran) = (jobs.clone(), Arc::new(Parker::new()));
+        let (told, sleeper) = (ran.clone(), sleeper(&pool, 1));
+        let sleeper = move || {
+            sleeper();
+            told.unpark();
+        };
+        let owner = move |worker: &Worker| {
+            worker.pool().inject_for(1, sent[0].queued());
+            ran.park();
+            worker.pool().inject_for(2, sent[1].queued());
+        };
+        race(first, &pool, owner, vec![Box::new(sleeper), Box::new(searcher)]);
+        assert!(jobs.iter().all(|job| job.runs() == 1));
+    });
+}
+
 /// What a program keeps for an index. loom complains if two threads are in it with nothing between them.
 struct Scratch(UnsafeCell<usize>);
 
@@ -323,7 +359,7 @@ fn user(scratch: &Arc<Scratch>, ran: &Arc<AtomicUsize>, asks: bool) -> JobRef {
         ran.fetch_add(1, Ordering::Relaxed);
     };
     // SAFETY: it neither unwinds (loom ends the model at once) nor borrows.
-    unsafe { HeapJob::boxed(run, std::ptr::null()) }
+    unsafe { heap_job(run, std::ptr::null()) }
 }
 
 /// What a job of a model asks for.
@@ -363,10 +399,9 @@ fn lend_and_resume(lender_first: bool, asks: Asks) {
                 worker.blocking(|| assert_eq!(worker.index(), None));
                 touch(after);
                 touch(after);
-                // As a guest that leaves.
                 worker.shared().set_doing(Doing::Loop);
-                worker.give_up();
-                pool.threads().guest_goes();
+                give_up(worker);
+                pool.threads().guests.fetch_sub(1, Ordering::Relaxed);
                 pool.close();
             });
         }
@@ -447,16 +482,14 @@ fn help_against_the_end(waiter_first: bool, observes: bool) {
                     assert_eq!(worker.index(), Some(0), "the same before and after a wait");
                 }
                 worker.shared().set_doing(Doing::Loop);
-                worker.reach_bottom();
+                reach_bottom(worker);
                 // What it was granted the permit for, and has left, is still there.
                 while job.runs() == 0 {
                     if let Some(found) = worker.search() {
-                        worker.end_search(&found);
                         worker.run_found(found);
                     }
                 }
-                worker.stop_searching();
-                worker.give_up();
+                give_up(worker);
             });
         }
     };
@@ -505,36 +538,40 @@ fn a_grant_to_help_against_the_end_of_an_observed_wait() {
 fn a_grant_of_another_permit_against_the_end_of_an_observed_wait() {
     check(1, |_| {
         const OTHER: u16 = 7;
-        let pool = pool(2);
+        // Where thread and permit are one, nobody goes on with another permit.
+        let pool = Pool::new(Config { parallelism: 2, ..Config::default() });
+        // As if somebody else searched: so no thread is woken, or started.
+        assert!(pool.permits().try_search(2));
         work(&pool, 0, |worker| {
             let grant = |index: u16| {
                 let mut open = pool.permits().open();
-                let wake = open.wake_for(index, false, |_| index);
+                let wake = open.wake(Some(index), false, |_| index);
                 let crate::permits::Wake::Grant(grant) = wake else { unreachable!("a lender can be had") };
-                open.count_search();
+                open.count(Count::Searching);
                 open.grant(pool.threads().table(), grant, heist_os::WokenFor::Job);
             };
             assert_eq!(worker.index(), Some(0));
-            let lent = worker.lend(true);
+            let lent = worker.permit.lend(&worker.me, true);
             grant(0);
-            worker.set_index(worker.shared().take_granted());
+            assert!(worker.permit.take_granted_to_help(&worker.me));
             worker.permit.help(|| {
-                worker.pass_search_on();
+                pool.permits().pass_search_on(&pool);
                 worker.blocking(|| {
-                    assert_eq!(pool.permits().open().acquire(OTHER, Some(0)), Some(0));
+                    assert_eq!(pool.permits().open().acquire(OTHER, 0), Some(0));
                 });
                 assert_eq!(worker.permit.index(), Some(1));
             });
-            assert_eq!(worker.lend(true), Some(1));
+            assert_eq!(worker.permit.lend(&worker.me, true), Some(1));
             grant(1);
-            worker.resume(lent);
+            worker.permit.resume(&worker.me, lent);
             assert_eq!(worker.index(), Some(0), "the same before and after a wait");
             let words = pool.permits().words();
             assert!(words.get(0).is_by(worker.shared().id()), "taken from who has not observed it");
             assert_eq!(words.get(1).thread(), None, "nobody needs it");
             pool.permits().open().check();
-            worker.reach_bottom();
-            worker.give_up();
+            reach_bottom(worker);
+            give_up(worker);
+            pool.permits().end_search();
             assert_eq!(pool.permits().counters(), Counters::new(2));
         });
     });
@@ -579,20 +616,13 @@ impl Task {
 
 /// What the loop of a thread without a permit does once it has become an overtaker: runs tasks until there are none, and sleeps.
 fn overtake(worker: &Worker, until: impl Fn() -> bool) {
-    worker.pool().permits().open().count_overtaking();
-    worker.set_role(Role::Overtaker);
-    loop {
-        match worker.sleep() {
-            Slept::Resumed => {
-                worker.reach_bottom();
-                while let Some(found) = worker.find_without_permit() {
-                    worker.run_found(found);
-                }
-                if until() {
-                    return;
-                }
-            }
-            Slept::Leave => unreachable!("nobody closes the pool"),
+    worker.pool().permits().open().count(Count::Overtaking);
+    worker.permit.set_role(&worker.me, Role::Overtaker);
+    while !until() {
+        assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool");
+        reach_bottom(worker);
+        while let Some(found) = worker.search.find_without_permit(&worker.me, &worker.permit, &worker.tasks) {
+            worker.run_found(found);
         }
     }
 }
@@ -730,21 +760,13 @@ fn a_task_from_the_driver_against_a_job() {
             move || {
                 work(&pool, 0, |worker| {
                     while job.runs() + task.polls() < 2 {
-                        worker.reach_bottom();
+                        reach_bottom(worker);
                         match worker.search() {
-                            Some(found) => {
-                                worker.end_search(&found);
-                                worker.run_found(found);
-                            }
-                            None => {
-                                let Slept::Resumed = worker.sleep() else {
-                                    unreachable!("nobody closes the pool")
-                                };
-                            }
+                            Some(found) => worker.run_found(found),
+                            None => assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool"),
                         }
                     }
-                    worker.stop_searching();
-                    worker.give_up();
+                    give_up(worker);
                 });
             }
         };

@@ -1,8 +1,13 @@
 //! A thread of the pool: what others may touch of it ([`WorkerShared`]), what only it touches ([`Worker`]), and its verbs.
+//!
+//! A [`Worker`] is made of parts, each of which knows only those before it: `Me` (who the thread is, and the ends of its queues),
+//! `OwnPermit`, `OwnTasks`, `Search` and `Sleep`. The worker itself is the loop and the waits that join them, and the door for
+//! other crates.
 
 mod find;
 #[cfg(all(test, heist_loom))]
 mod loom;
+mod me;
 mod park;
 mod permit;
 mod run;
@@ -14,81 +19,92 @@ pub use shared::WorkerShared;
 pub(crate) use shared::{Doing, Given, Role, Status};
 pub use wait::{Own, Spawned};
 
+use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::forks::{Hot, Popped, Pushed, Slot, hot};
 use crate::queues::job::JobRef;
-use find::Search;
-use heist_deque::Owner;
-use heist_os::WokenFor;
+use crate::queues::task::{Place, TaskRef};
+use find::{Found, Search};
 use heist_policy as policy;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-use heist_sync::clock::Instant;
 use heist_sync::planted::is_planted;
 use heist_sync::{StdArc as Arc, lock};
-use heist_trace::{Event, Kind, Ring};
+use me::Me;
+use park::Sleep;
 use permit::OwnPermit;
-use std::cell::Cell;
 use tasks::OwnTasks;
+
+/// Who would take more work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Demand {
+    /// Nobody.
+    None,
+    /// A thread that is awake and searches, or waits for what runs here: to offer it something costs nanoseconds.
+    Awake,
+    /// A thread that sleeps: it has to be woken.
+    Asleep,
+}
 
 /// What only the thread itself touches. It lives on the thread's own stack for as long as the thread belongs to the pool.
 pub struct Worker {
-    pool: Arc<Pool>,
-    shared: Arc<WorkerShared>,
-    hot: &'static Hot,
+    me: Me,
     permit: OwnPermit,
-    search: Search,
-    /// The owner's end of its queue of spawned jobs.
-    spawned: Owner<JobRef>,
     tasks: OwnTasks,
-    /// What it ran last.
-    last: Cell<WokenFor>,
-    /// When it last asked whether it shares a CPU with its victim.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    left_cpu: Cell<Option<Instant>>,
+    search: Search,
+    sleep: Sleep,
 }
 
 impl Worker {
     /// Enrols the calling thread. `role` is `Guest` for a thread without the loop at the bottom of its stack.
     pub(crate) fn new(pool: Arc<Pool>, shared: Arc<WorkerShared>, role: Role) -> Self {
         let spawned = lock(&shared.vacant_end).take().expect("a vacant entry has its owner's end");
-        let seed = std::ptr::from_ref(&*pool).addr() as u64
-            ^ (u64::from(shared.id()) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        shared.set_number(pool.system().thread_number());
+        // The same in each run of a model; threads only have to differ from each other.
+        let seed = (u64::from(shared.id()) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // A guest's place is kept by its thread, and the number with it: asking is a system call.
+        if shared.number().is_none() {
+            shared.set_number(pool.system().thread_number());
+        }
         shared.set_role(role);
         Self {
-            pool,
-            shared,
-            hot: hot(),
+            me: Me { pool, shared, hot: hot(), spawned },
             permit: OwnPermit::new(role),
-            search: Search::new(seed),
-            spawned,
             tasks: OwnTasks::default(),
-            last: Cell::new(WokenFor::Job),
-            #[cfg(not(any(heist_loom, heist_shuttle)))]
-            left_cpu: Cell::new(None),
+            search: Search::new(seed),
+            sleep: Sleep::default(),
         }
     }
 
-    /// The thread's forks go through this worker from here on.
+    /// The thread's forks go through this worker from here on. It runs with the permit `index`, if it has one. `is_searcher`: it was
+    /// started to look for work, and is counted so.
     ///
     /// # Safety
     /// `self` must stay where it is until `leave`, which must come on this thread before it ends.
-    pub(crate) unsafe fn enter(&self) {
-        let me = std::ptr::from_ref(self).cast();
+    pub(crate) unsafe fn enter(&self, index: Option<u16>, is_searcher: bool) {
+        let worker = std::ptr::from_ref(self).cast();
+        let is_fenced = !heist_sync::barrier::is_asymmetric();
         // SAFETY: the entry came from the table, so nobody else owns its stack; the rest is the caller's promise.
-        unsafe { self.shared.stack.enter(self.hot, me, !heist_sync::barrier::is_asymmetric()) };
+        unsafe { self.me.shared.stack.enter(self.me.hot, worker, is_fenced) };
+        self.permit.set_index(&self.me, index);
+        self.search.set_on(is_searcher);
     }
 
+    /// The thread leaves: what a guest has spawned stays, what a thread that ends has spawned in its exit handler runs now.
     pub(crate) fn leave(&self) {
-        debug_assert!(self.spawned.is_empty() && !self.shared.has_tasks());
-        self.shared.stack.leave(self.hot);
-        self.pool.permits().words().move_out(self.shared.id());
-        self.shared.set_number(None);
+        let Me { pool, shared, hot, spawned } = &self.me;
+        while !self.permit.is_guest()
+            && let Some(found) =
+                spawned.pop().map(Found::Job).or_else(|| self.tasks.take(&self.me).map(Found::Task))
+        {
+            self.run_found(found);
+        }
+        self.permit.give_up(&self.me);
+        debug_assert!(spawned.is_empty() && !shared.has_tasks());
+        shared.stack.leave(hot);
+        pool.permits().words().move_out(shared.id());
     }
 
     /// Gives the queue's end back to the entry, for the next thread.
     pub(crate) fn vacate(self) -> (Arc<Pool>, Arc<WorkerShared>) {
-        let Self { pool, shared, spawned, .. } = self;
+        let Me { pool, shared, spawned, .. } = self.me;
         *lock(&shared.vacant_end) = Some(spawned);
         (pool, shared)
     }
@@ -108,59 +124,63 @@ impl Worker {
         (!worker.is_null()).then(|| unsafe { &*worker })
     }
 
+    /// The calling thread's, if it belongs to `pool`.
+    #[inline]
+    pub fn current_in(pool: &Pool) -> Option<&'static Self> {
+        Self::current().filter(|worker| std::ptr::eq(Arc::as_ptr(worker.pool()), pool))
+    }
+
     /// The pool it belongs to.
     #[inline]
     pub fn pool(&self) -> &Arc<Pool> {
-        &self.pool
+        &self.me.pool
     }
 
     /// The part that others may touch.
     #[inline]
     pub fn shared(&self) -> &Arc<WorkerShared> {
-        &self.shared
-    }
-
-    /// The thread's hot block.
-    #[cfg(all(test, heist_loom))]
-    pub fn hot(&self) -> &'static Hot {
-        self.hot
-    }
-
-    /// Whether tasks that become ready on this thread may be queued here: it comes back to its loop.
-    pub(crate) fn keeps_tasks(&self) -> bool {
-        !self.permit.is_guest()
+        &self.me.shared
     }
 
     /// Whether a task's poll is on its stack.
     pub(crate) fn is_polling(&self) -> bool {
-        self.tasks.is_polling.get()
+        self.tasks.is_polling()
     }
 
-    /// Whether a job waits in its own queues.
-    pub fn has_own_work(&self) -> bool {
-        self.shared.has_work()
-    }
-
-    /// Whether it should offer work: somebody is idle or waits for what runs here, and what it offered last has been taken.
-    ///
-    /// If something is there to take, but private, this answers whoever has asked for it: the next push or pop, which would, may
-    /// be far away.
+    /// The index of the permit that this thread runs with. From here on it keeps it. Without a permit it waits for one, except
+    /// where there is none to be had: inside of `blocking`, and on a thread that runs tasks or rescues jobs without one.
     #[inline]
-    pub fn wants_work(&self) -> bool {
-        let stack = &self.shared.stack;
-        if stack.has_pending(self.hot) {
-            if self.hot.is_asked() && stack.answer(self.hot) {
-                self.announce_shared();
-            }
-            return false;
-        }
-        self.pool.permits().is_somebody_idle() || self.hot.is_asked_by_thief()
+    pub fn index(&self) -> Option<usize> {
+        let index = self.permit.observed();
+        index.or_else(|| self.permit.observe(&self.me, self.is_polling())).map(usize::from)
     }
 
-    /// Something of this thread's stack was shared, behind a fence.
-    fn announce_shared(&self) {
-        self.shared.note_cpu(&self.pool);
-        self.pool.permits().announce_fenced(&self.pool, WokenFor::Job);
+    /// As [`index`](Self::index), if this thread holds a permit now.
+    pub fn observe_held(&self) -> Option<usize> {
+        self.permit.observe_held(&self.me).map(usize::from)
+    }
+
+    /// Who would take work that this thread offered now.
+    ///
+    /// Nobody, as long as what it offered last has not been taken. If that is private, this answers whoever has asked for it: the next
+    /// push or pop, which would, may be far away.
+    #[inline]
+    pub fn demand(&self) -> Demand {
+        let Me { shared, hot, .. } = &self.me;
+        if shared.stack.has_pending(hot) {
+            if hot.is_asked() && shared.stack.answer(hot) {
+                self.me.announce_shared();
+            }
+            return Demand::None;
+        }
+        let counters = self.me.permits().counters();
+        if counters.get(Count::Searching) > 0 || hot.is_asked_by_thief() {
+            Demand::Awake
+        } else if counters.get(Count::Free) > 0 {
+            Demand::Asleep
+        } else {
+            Demand::None
+        }
     }
 
     /// Goes on with a push that met its bound, and tells whoever sleeps if something was shared.
@@ -168,16 +188,12 @@ impl Worker {
     /// # Safety
     /// `slot` was pushed last on this thread, and the push has found its bound.
     pub unsafe fn push_slow(&self, slot: *mut Slot) -> Pushed {
-        if is_planted("idle_clear_after_counters")
-            && policy::on_new_work(self.pool.permits().counters().view()) == policy::Wake::Nobody
-        {
-            // SAFETY: by the caller.
-            return unsafe { self.shared.stack.push_slow(self.hot, slot) };
-        }
+        let is_told = !is_planted("idle_clear_after_counters")
+            || policy::on_new_work(self.me.permits().counters().view()) != policy::Wake::Nobody;
         // SAFETY: by the caller.
-        let pushed = unsafe { self.shared.stack.push_slow(self.hot, slot) };
-        if pushed == Pushed::Shared {
-            self.announce_shared();
+        let pushed = unsafe { self.me.shared.stack.push_slow(self.me.hot, slot) };
+        if pushed == Pushed::Shared && is_told {
+            self.me.announce_shared();
         }
         pushed
     }
@@ -188,30 +204,29 @@ impl Worker {
     /// `slot` was popped last on this thread, and the pop has found its bound.
     pub unsafe fn pop_slow(&self, slot: *mut Slot) -> Popped {
         // SAFETY: by the caller.
-        let popped = unsafe { self.shared.stack.pop_slow(self.hot, slot) };
+        let popped = unsafe { self.me.shared.stack.pop_slow(self.me.hot, slot) };
         if popped == Popped::MineAndShared {
-            self.announce_shared();
+            self.me.announce_shared();
         }
         popped
     }
 
-    /// Records an event. One predictable branch when nobody records.
-    #[inline]
-    pub(crate) fn trace(&self, kind: Kind, arg: u32) {
-        if self.pool.recorder().is_on() {
-            self.record(kind, arg);
-        }
+    /// Puts a job into the own queue and tells whoever sleeps. Without a permit this thread will not get to a detached one.
+    pub fn spawn(&self, job: JobRef) {
+        let has_permit = matches!(self.permit.role(), Role::Holder | Role::Guest);
+        if has_permit || !job.owner().is_null() { self.me.spawn(job) } else { self.me.pool.inject(job) }
     }
 
-    #[cold]
-    fn record(&self, kind: Kind, arg: u32) {
-        let ring = self.shared.ring.get_or_init(|| Ring::new(crate::pool::RING_EVENTS));
-        ring.record(Event {
-            at_ns: heist_trace::now_ns(),
-            kind,
-            thread: self.shared.id(),
-            worker: self.permit.index(),
-            arg,
-        });
+    /// The mark for [`Spawned::since`].
+    pub fn spawned_position(&self) -> u64 {
+        self.me.spawned.position()
+    }
+
+    /// Queues a task that became ready on this thread. A guest does not come back to a loop that would run it.
+    pub(crate) fn schedule(&self, task: TaskRef, place: Place) {
+        if self.permit.is_guest() {
+            return self.me.pool.schedule_outside(task);
+        }
+        self.tasks.schedule(&self.me, task, place);
     }
 }

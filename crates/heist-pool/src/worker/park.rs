@@ -1,192 +1,220 @@
 //! Going to sleep: announce, ask everybody, fence, look again, sleep.
 
-use super::Worker;
+use super::me::Me;
+use super::permit::OwnPermit;
 use super::shared::{Given, Role};
-use crate::driver::Patience;
-use crate::permits::Count;
+use super::tasks::OwnTasks;
+use crate::permits::{Count, Open};
 use heist_policy::tuning;
+use heist_sync::clock::Instant;
 use heist_sync::planted::is_planted;
 use heist_trace::Kind;
+use std::cell::Cell;
 use std::time::Duration;
 
+/// How a sleep has ended.
 #[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Slept {
-    /// There may be work; the thread has a permit, or is an overtaker.
-    Resumed,
+    /// There may be work: the thread has a permit, and counts as a searcher.
+    Searching,
+    /// There are tasks: the thread has a permit, or is an overtaker.
+    Woken,
     /// The thread is not needed any more.
     Leave,
 }
 
-impl Worker {
+/// How a thread sleeps, and whether it sits in the driver.
+#[derive(Default)]
+pub(super) struct Sleep {
+    /// Until when it is the resident thread: sits in the driver without a permit, also if one is free.
+    resident_until: Cell<Option<Instant>>,
+}
+
+impl Sleep {
     /// Gives the permit up and sleeps until somebody gives one, or something else to do.
-    pub(super) fn sleep(&self) -> Slept {
-        self.trace(Kind::Park, 0);
+    pub fn sleep(&self, me: &Me, permit: &OwnPermit, tasks: &OwnTasks, was_searching: bool) -> Slept {
+        me.trace(Kind::Park, 0);
+        let (permits, threads) = (me.permits(), me.pool.threads());
         // S1: from here on an announcement of work finds a free permit and no searcher, and wakes a sleeper: us.
-        let was_searching = self.search.is_on.replace(false);
         if is_planted("idle_arm_before_count") {
-            self.pool.threads().table().arm_others(self.shared.id());
+            threads.table().arm_others(me.id());
         }
-        let permits = self.pool.permits();
-        let me = self.shared.id();
         let mut open = permits.open();
-        let grant = self.permit.index().and_then(|index| open.release(me, index));
-        self.set_index(None);
-        open.park(me);
-        let is_alone = open.parked().len() == self.pool.threads().live();
-        open.hand_over(self.pool.threads().table(), grant);
+        let grant = permit.index().and_then(|index| open.release(me.id(), index));
+        permit.set_index(me, None);
+        open.park(me.id());
+        let is_alone = open.parked().len() == threads.live();
+        open.hand_over(threads.table(), grant);
         if was_searching {
             permits.end_search();
         }
-        let was_overtaking = self.permit.role() == Role::Overtaker;
+        let was_overtaking = permit.role() == Role::Overtaker;
         if was_overtaking && !is_planted("overtaker_uncounted_too_late") {
             permits.end_overtaking();
         }
-        self.set_role(Role::Holder);
+        permit.set_role(me, Role::Holder);
         // S2: every running thread is asked to look for sleepers at its next push.
-        if permits.ask_and_look(&self.pool, me, is_alone) && self.rise_for_visible_work() {
-            return Slept::Resumed;
+        if permits.ask_and_look(&me.pool, me.id(), is_alone) {
+            if let Some(slept) = self.rise_for_visible_work(me, permit) {
+                let _ = me.shared.stack.arm();
+                return slept;
+            }
+            // LIVENESS(S3): what is left may be a broadcast to a thread that has gone to sleep because we searched (S2), and where thread
+            // and permit are one, only that thread can have it.
+            if !is_planted("idle_broadcast_left") {
+                permits.wake_for_broadcasts(&me.pool);
+            }
         }
         if was_overtaking && is_planted("overtaker_uncounted_too_late") {
             permits.end_overtaking();
         }
-        if self.pool.threads().is_closing() {
-            self.pool.threads().leave_if_done(&self.pool);
-        }
-        self.sleep_until_given()
+        threads.leave_if_done(&me.pool);
+        let slept = self.sleep_until_given(me, permit, tasks);
+        me.shared.affinity.after_wake();
+        // LIVENESS: those that fell asleep meanwhile have not asked us, since we slept. Our next push looks for them.
+        let _ = me.shared.stack.arm();
+        slept
     }
 
     /// S3: something came before the request. Takes a permit to look for it, unless somebody has just given one. Tasks are run
     /// without, if all that hold one compute.
-    fn rise_for_visible_work(&self) -> bool {
-        let me = self.shared.id();
-        let mut open = self.pool.permits().open();
-        let (queues, table) = (self.pool.queues(), self.pool.threads().table());
-        let free = match queues.broadcast_indices().find(|index| open.free().contains(index)) {
-            Some(index) => Some(index),
-            None if queues.has_work_for_anyone(table) => open.free().last().copied(),
-            None => None,
-        };
-        if free.is_some() && open.unpark(me) {
-            let index = open.acquire(me, free);
-            open.count_search();
+    fn rise_for_visible_work(&self, me: &Me, permit: &OwnPermit) -> Option<Slept> {
+        let mut open = me.permits().open();
+        let (queues, table) = (me.pool.queues(), me.pool.threads().table());
+        let may_have = |index: &u16| open.may_have(me.shared.home(), *index);
+        let free =
+            match queues.broadcast_indices().find(|index| open.free().contains(index) && may_have(index)) {
+                Some(index) => Some(index),
+                None if queues.has_work_for_anyone(table) => open.free().iter().copied().rfind(may_have),
+                None => None,
+            };
+        if let Some(index) = free
+            && open.unpark(me.id())
+        {
+            let index = open.acquire(me.id(), index);
+            open.count(Count::Searching);
             drop(open);
-            self.search.is_on.set(true);
-            self.set_index(index);
-            self.trace(Kind::Wake, u32::from(me));
-            return true;
+            permit.set_index(me, index);
+            me.trace(Kind::Wake, u32::from(me.id()));
+            return Some(Slept::Searching);
         }
-        if self.pool.permits().count(Count::Overtaking) == 0
+        let may_overtake = me.permits().count(Count::Overtaking) == 0
             && open.free().is_empty()
             && queues.has_tasks(table)
-            && self.pool.permits().computing(&self.pool).all(|computes| computes)
-            && !is_planted("overtaker_no_last_look")
-            && open.unpark(me)
-        {
-            open.count_overtaking();
-            drop(open);
-            self.set_role(Role::Overtaker);
-            return true;
-        }
-        false
+            && me.permits().computing(&me.pool).all(|computes| computes)
+            && !is_planted("overtaker_no_last_look");
+        (may_overtake && open.unpark(me.id())).then(|| self.overtake(me, permit, open))
+    }
+
+    /// A thread that was parked runs tasks without a permit.
+    fn overtake(&self, me: &Me, permit: &OwnPermit, mut open: Open<'_>) -> Slept {
+        open.count(Count::Overtaking);
+        drop(open);
+        permit.set_role(me, Role::Overtaker);
+        Slept::Woken
     }
 
     /// S4: sleeps on its parker, or in the driver.
-    fn sleep_until_given(&self) -> Slept {
+    fn sleep_until_given(&self, me: &Me, permit: &OwnPermit, tasks: &OwnTasks) -> Slept {
+        let (pool, threads) = (&me.pool, me.pool.threads());
         loop {
-            match self.shared.take_given() {
+            match me.shared.take_given() {
                 Some(Given::Permit(index)) => {
-                    self.end_residence();
-                    self.shared.affinity.after_wake();
-                    self.search.is_on.set(true);
-                    self.set_index(Some(index));
-                    self.trace(Kind::Wake, u32::from(self.shared.id()));
+                    self.end_residence(me);
+                    permit.set_index(me, Some(index));
+                    me.trace(Kind::Wake, u32::from(me.id()));
                     // A thread that leaves the driver for work that may be long leaves it to the monitor.
-                    if self.pool.driver().is_unattended() {
-                        self.pool.watched().watch();
+                    if pool.driver().is_unattended() {
+                        pool.watched().watch();
                     }
-                    return Slept::Resumed;
+                    return Slept::Searching;
                 }
                 Some(Given::Tasks) => {
-                    self.set_role(Role::Overtaker);
-                    return Slept::Resumed;
+                    permit.set_role(me, Role::Overtaker);
+                    return Slept::Woken;
                 }
                 Some(Given::Leave) => return Slept::Leave,
-                None => {}
+                None => me.shared.affinity.before_sleep(),
             }
-            if self.pool.driver().is_unattended() && self.may_sit_in_driver() && self.park_in_driver() {
-                if self.shared.has_tasks() && self.rise_with_tasks() {
-                    return Slept::Resumed;
+            if pool.driver().is_unattended() {
+                // Sleeping in the driver makes sense if this thread could run what it finds there.
+                let may_sit_there = me.permits().count(Count::Free) > 0 || self.is_resident(me);
+                if may_sit_there && tasks.park_in_driver(me) {
+                    if me.shared.has_tasks() && self.rise_with_tasks(me, permit, tasks) {
+                        return Slept::Woken;
+                    }
+                    threads.leave_if_done(pool);
+                    continue;
                 }
-                if self.pool.threads().is_closing() {
-                    self.pool.threads().leave_if_done(&self.pool);
-                }
-                continue;
             }
-            if self.pool.driver().is_unattended() {
+            if pool.driver().is_unattended() {
                 // LIVENESS: those that hold a permit look at it between two polls, and the monitor sees to it that they do.
-                self.pool.watched().watch();
+                pool.watched().watch();
             }
             // LIVENESS(S4): whoever gives a permit, or dismisses us, unparks us after it has written so.
-            let threads = self.pool.threads();
-            if !threads.may_retire(&self.pool) {
-                self.shared.parker().park();
-            } else if !self.shared.parker().park_timeout(Duration::from_nanos(tuning::SPARE_KEPT_NS))
-                && threads.may_retire(&self.pool)
-                && self.pool.permits().open().unpark(self.shared.id())
+            if !threads.may_retire(pool) {
+                me.shared.parker().park();
+            } else if !me.shared.parker().park_timeout(Duration::from_nanos(tuning::SPARE_KEPT_NS))
+                && threads.may_retire(pool)
+                && me.permits().open().unpark(me.id())
             {
                 return Slept::Leave;
             }
         }
     }
 
-    /// Whether sleeping in the driver makes sense: this thread could run what it finds there.
-    fn may_sit_in_driver(&self) -> bool {
-        self.pool.permits().count(Count::Free) > 0 || self.is_resident()
-    }
-
-    /// Sleeps in the driver until something is ready there, or somebody unparks this thread. False if somebody else is there, or
-    /// nothing is registered.
-    pub(super) fn park_in_driver(&self) -> bool {
-        let Some(lock) = self.pool.driver().try_wait() else { return false };
-        let was_in = self.tasks.is_in_driver.replace(true);
-        self.shared.parker().park_in(|| self.pool.driver().interrupter(), || lock.turn(Patience::Forever));
-        self.tasks.is_in_driver.set(was_in);
-        true
-    }
-
     /// A parked thread has found tasks in the driver. True if it may run them.
-    fn rise_with_tasks(&self) -> bool {
-        let me = self.shared.id();
-        let mut open = self.pool.permits().open();
-        if !open.unpark(me) {
+    fn rise_with_tasks(&self, me: &Me, permit: &OwnPermit, tasks: &OwnTasks) -> bool {
+        let mut open = me.permits().open();
+        if !open.unpark(me.id()) {
             // Somebody has just woken us: what we were given is written down.
             return false;
         }
-        let is_resident = self.is_resident();
+        let is_resident = self.is_resident(me);
         // While somebody computes: a thread that has computed lately does not get a core at once when it is woken, and this one does.
-        if is_resident && self.pool.permits().computing(&self.pool).any(|computes| computes) {
-            open.count_overtaking();
+        if is_resident && me.permits().computing(&me.pool).any(|computes| computes) {
+            let _ = self.overtake(me, permit, open);
+        } else if !is_resident && let Some(index) = open.acquire_any(me.id(), me.shared.home()) {
             drop(open);
-            self.set_role(Role::Overtaker);
-        } else if !is_resident && let Some(index) = open.acquire_any(me, self.shared.home()) {
-            drop(open);
-            self.set_index(Some(index));
-            self.trace(Kind::Wake, u32::from(me));
+            permit.set_index(me, Some(index));
+            me.trace(Kind::Wake, u32::from(me.id()));
         } else {
             // Others have a permit, or can have one, and get to them at once: what begins here may take long, and this thread is
             // wanted in the driver.
-            open.park(me);
+            open.park(me.id());
             drop(open);
-            self.hand_in_tasks();
+            me.hand_in_tasks();
             return false;
         }
         // Nobody has been told of these tasks, and nobody sits in the driver.
-        self.share_found();
+        tasks.announce_found(me);
+        me.pool.watched().watch();
         true
     }
 
-    fn share_found(&self) {
-        self.announce_found();
-        self.pool.watched().watch();
+    /// Whether this thread should serve the driver without a permit: all that hold one compute, or did a moment ago. A program
+    /// that computes in bursts would else pay for the monitor's notice at each of them; and a thread that computes itself now and
+    /// then does not get a core at once when it wakes up.
+    pub fn is_resident(&self, me: &Me) -> bool {
+        if me.permits().computing(&me.pool).all(|computes| computes) {
+            if me.permits().words().settle(me.id()) {
+                let kept = Duration::from_nanos(tuning::RESIDENT_KEPT_NS);
+                self.resident_until.set(Some(Instant::now() + kept));
+            }
+            return true;
+        }
+        let is_kept = self.resident_until.get().is_some_and(|until| Instant::now() < until);
+        if !is_kept {
+            self.end_residence(me);
+        }
+        is_kept
+    }
+
+    /// This thread has something else to do than to sit in the driver.
+    fn end_residence(&self, me: &Me) {
+        if self.resident_until.take().is_some() {
+            me.permits().words().move_out(me.id());
+        }
     }
 }

@@ -1,16 +1,14 @@
 //! A thread's permit: asking for its index, lending it in a wait, going on with or without it, and what happens at the loop's
 //! bottom. See the README of `permits`.
 
-use super::Worker;
-use super::shared::{Doing, Role};
+use super::me::Me;
+use super::shared::Role;
 use crate::permits::{AtBottom, Count, TakeBack};
 use heist_os::WokenFor;
-use heist_policy as policy;
-use heist_sync::clock::Instant;
+use heist_policy::tuning;
 use heist_sync::planted::is_planted;
 use heist_trace::Kind;
 use std::cell::Cell;
-use std::time::Duration;
 
 /// The owner's side of its permit.
 pub(super) struct OwnPermit {
@@ -22,13 +20,18 @@ pub(super) struct OwnPermit {
     is_lender: Cell<bool>,
     /// How many waits on its stack run others' jobs.
     helping: Cell<u32>,
-    /// Until when it sits in the driver without a permit, also if one is free.
-    resident_until: Cell<Option<Instant>>,
     /// It is inside of `blocking`.
     is_blocking: Cell<bool>,
     role: Cell<Role>,
     /// The role to go back to: `Guest` for a thread of the program's own.
     plain: Role,
+}
+
+/// What is put aside while something runs on top of a wait, or inside of `blocking`.
+#[must_use]
+pub(super) struct Aside {
+    was_observed: bool,
+    was_blocking: bool,
 }
 
 impl OwnPermit {
@@ -38,7 +41,6 @@ impl OwnPermit {
             is_observed: Cell::new(false),
             is_lender: Cell::new(false),
             helping: Cell::new(0),
-            resident_until: Cell::new(None),
             is_blocking: Cell::new(false),
             role: Cell::new(role),
             plain: if role == Role::Guest { Role::Guest } else { Role::Holder },
@@ -49,13 +51,23 @@ impl OwnPermit {
         self.index.get()
     }
 
+    pub fn set_index(&self, me: &Me, index: Option<u16>) {
+        if let Some(index) = index {
+            me.shared.set_home(index);
+            if self.role.get() != self.plain {
+                self.set_role(me, self.plain);
+            }
+        }
+        self.index.set(index);
+    }
+
     pub fn role(&self) -> Role {
         self.role.get()
     }
 
-    /// Whether the thread runs without a permit, as far as it knows.
-    pub fn is_without(&self) -> bool {
-        matches!(self.role.get(), Role::Resumed | Role::Overtaker | Role::Rescuer)
+    pub fn set_role(&self, me: &Me, role: Role) {
+        self.role.set(role);
+        me.shared.set_role(role);
     }
 
     /// Whether the thread is one of the program's own.
@@ -63,14 +75,22 @@ impl OwnPermit {
         self.plain == Role::Guest
     }
 
-    /// How many waits on this stack run others' jobs.
-    pub fn helping(&self) -> u32 {
-        self.helping.get()
+    /// Whether the thread is inside of `blocking`.
+    pub fn is_blocking(&self) -> bool {
+        self.is_blocking.get()
     }
 
-    /// Whether it sleeps in a wait and may have been granted a permit to help with.
-    pub fn is_helper(&self) -> bool {
-        self.is_lender.get()
+    /// Puts aside what was observed on this stack, and whether it is inside of `blocking`.
+    pub fn put_aside(&self, is_blocking: bool) -> Aside {
+        Aside {
+            was_observed: self.is_observed.replace(false),
+            was_blocking: self.is_blocking.replace(is_blocking),
+        }
+    }
+
+    pub fn put_back(&self, aside: &Aside) {
+        self.is_observed.set(aside.was_observed);
+        self.is_blocking.set(aside.was_blocking);
     }
 
     /// Runs others' jobs in the middle of a wait. The index that was observed below is none of theirs, and what is below may be
@@ -78,368 +98,258 @@ impl OwnPermit {
     pub fn help(&self, run: impl FnOnce()) {
         self.is_lender.set(false);
         self.helping.set(self.helping.get() + 1);
-        let was_observed = self.is_observed.replace(false);
-        let was_blocking = self.is_blocking.replace(false);
+        let aside = self.put_aside(false);
         run();
-        self.is_blocking.set(was_blocking);
-        self.is_observed.set(was_observed);
+        self.put_back(&aside);
         self.helping.set(self.helping.get() - 1);
     }
-}
 
-impl Worker {
-    pub(super) fn set_index(&self, index: Option<u16>) {
-        if let Some(index) = index {
-            self.shared.set_home(index);
-            if self.permit.role.get() != self.permit.plain {
-                self.set_role(self.permit.plain);
-            }
-        }
-        self.permit.index.set(index);
-    }
-
-    pub(super) fn set_role(&self, role: Role) {
-        self.permit.role.set(role);
-        self.shared.set_role(role);
-    }
-
-    /// The first permit of a thread that has just come. `is_searcher`: it was started to look for work, and is counted so.
-    pub(crate) fn start_with(&self, index: u16, is_searcher: bool) {
-        self.set_index(Some(index));
-        self.search.is_on.set(is_searcher);
-    }
-
-    /// The index of the permit that this thread runs with. From here on it keeps it. Without a permit it waits for one, except
-    /// where there is none to be had: inside of `blocking`, and on a thread that runs tasks or rescues jobs without one.
+    /// The index that was observed.
     #[inline]
-    pub fn index(&self) -> Option<usize> {
-        if self.permit.is_observed.get() {
-            return self.permit.index.get().map(usize::from);
-        }
-        self.observe()
+    pub fn observed(&self) -> Option<u16> {
+        self.index.get().filter(|_| self.is_observed.get())
     }
 
+    /// Observes the index of the permit that this thread runs with. Without a permit it waits for one, except where there is none to
+    /// be had: inside of `blocking`, and on a thread that runs tasks or rescues jobs without one.
     #[cold]
-    fn observe(&self) -> Option<usize> {
-        if self.permit.is_blocking.get() || matches!(self.permit.role.get(), Role::Overtaker | Role::Rescuer)
-        {
+    pub fn observe(&self, me: &Me, is_polling: bool) -> Option<u16> {
+        if self.is_blocking.get() || matches!(self.role.get(), Role::Overtaker | Role::Rescuer) {
             return None;
         }
         loop {
-            if let Some(index) = self.observe_held() {
-                return Some(index);
-            }
+            let held = self.observe_held(me);
             // A task whose permit was handed on because it blocked has none.
-            if self.is_polling() {
-                return None;
+            if held.is_some() || is_polling {
+                return held;
             }
-            self.wait_for_permit();
+            self.wait_for_one(me);
         }
     }
 
-    /// As [`index`](Self::index), if this thread holds a permit now.
-    pub fn observe_held(&self) -> Option<usize> {
-        if self.permit.is_blocking.get() {
+    /// As [`observe`](Self::observe), if this thread holds a permit now.
+    pub fn observe_held(&self, me: &Me) -> Option<u16> {
+        if self.is_blocking.get() {
             return None;
         }
-        if self.permit.index.get().is_none()
-            && matches!(self.permit.role.get(), Role::Resumed)
-            && let Some(index) = self.shared.take_granted()
+        if self.index.get().is_none()
+            && self.role.get() == Role::Resumed
+            && let Some(index) = me.shared.take_granted()
         {
-            self.set_index(Some(index));
+            self.set_index(me, Some(index));
         }
-        let index = self.permit.index.get()?;
-        if !self.permit.is_observed.get() {
-            if !self.pool.permits().words().observe(index, self.shared.id()) {
-                self.permit.index.set(None);
-                self.set_role(Role::Resumed);
-                return None;
-            }
-            self.permit.is_observed.set(true);
+        let index = self.index.get()?;
+        if !self.is_observed.get() && !me.permits().words().observe(index, me.id()) {
+            self.index.set(None);
+            self.set_role(me, Role::Resumed);
+            return None;
         }
-        Some(usize::from(index))
+        self.is_observed.set(true);
+        Some(index)
     }
 
     /// Sleeps until this thread, which has none, is granted a permit.
-    fn wait_for_permit(&self) {
-        self.share_everything();
-        let me = self.shared.id();
-        let mut open = self.pool.permits().open();
-        open.stop_wanting(me);
-        let index = match self.shared.take_granted() {
-            Some(index) => Some(index),
-            None => open.resume(me, self.shared.home()),
-        };
+    fn wait_for_one(&self, me: &Me) {
+        me.share_all();
+        let mut open = me.permits().open();
+        open.stop_wanting(me.id());
+        let index = me.shared.take_granted().or_else(|| open.resume(me.id(), me.shared.home()));
         drop(open);
-        self.trace(Kind::Block, 0);
+        me.trace(Kind::Block, 0);
         // LIVENESS: we are in the list of those that want a permit. Whoever reaches its job boundary, lends or parks grants it
         // under the lock and then unparks us.
-        let index = index.unwrap_or_else(|| {
-            loop {
-                if let Some(index) = self.shared.take_granted() {
-                    break index;
-                }
-                self.shared.parker().park();
-            }
-        });
-        self.set_index(Some(index));
-        self.trace(Kind::Unblock, 0);
+        let index = index.unwrap_or_else(|| me.shared.wait_granted());
+        self.set_index(me, Some(index));
+        me.trace(Kind::Unblock, 0);
     }
 
-    /// Lets others have what is queued here, because this thread will not get to it.
-    fn share_everything(&self) {
-        self.shared.stack.share_all(self.hot);
-        self.spawned.share_all();
-        self.share_lifo();
-    }
-
-    /// Shares everything and gives the permit away, if this thread has one: returns its index. `may_help`: the thread sleeps, and
-    /// can be woken to help where no other thread can be had.
-    pub(super) fn lend(&self, may_help: bool) -> Option<u16> {
-        self.share_everything();
-        let me = self.shared.id();
-        let mut open = self.pool.permits().open();
-        let mut index = self.permit.index.get();
-        if index.is_none() && !open.stop_wanting(me) {
-            // One that has just arrived is lent on.
-            index = self.shared.take_granted();
-        }
-        let held = index.filter(|&index| self.pool.permits().words().get(index).is_by(me));
-        let grant = held.and_then(|index| open.release(me, index));
-        // Inside of `blocking` the permit has been lent before.
-        let lent = held.or_else(|| self.permit.is_blocking.get().then(|| self.shared.home()));
-        if let Some(index) = lent
-            && may_help
+    /// A thread that goes on without a permit takes one that is free, or has been granted. True if it has one.
+    pub fn try_for_one(&self, me: &Me) -> bool {
+        if self.index.get().is_none()
+            && self.role.get() == Role::Resumed
+            && (me.permits().count(Count::Free) > 0 || me.shared.has_given())
         {
-            open.wait(me, index);
-            self.permit.is_lender.set(true);
+            let mut open = me.permits().open();
+            let index = match open.stop_wanting(me.id()) {
+                true => open.resume(me.id(), me.shared.home()),
+                false => me.shared.take_granted(),
+            };
+            drop(open);
+            self.set_index(me, index);
         }
-        let is_alone =
-            self.permit.plain == Role::Guest && open.parked().len() + 1 == self.pool.threads().live();
-        open.hand_over(self.pool.threads().table(), grant);
-        self.permit.index.set(None);
-        if self.permit.role.get() == Role::Overtaker && !self.permit.is_blocking.get() {
+        self.index.get().is_some()
+    }
+
+    /// Shares everything and gives the permit away, if this thread has one: returns its index. `is_asleep`: the thread sleeps, and
+    /// can be woken to help where no other thread can be had, unless it does so already for too many waits.
+    pub fn lend(&self, me: &Me, is_asleep: bool) -> Option<u16> {
+        me.share_all();
+        let (permits, threads) = (me.permits(), me.pool.threads());
+        let mut open = permits.open();
+        let mut index = self.index.get();
+        if index.is_none() && !open.stop_wanting(me.id()) {
+            // One that has just arrived is lent on.
+            index = me.shared.take_granted();
+        }
+        let held = index.filter(|&index| permits.words().get(index).is_by(me.id()));
+        let grant = held.and_then(|index| open.release(me.id(), index));
+        // Inside of `blocking` the permit has been lent before.
+        let lent = held.or_else(|| self.is_blocking.get().then(|| me.shared.home()));
+        if let Some(index) = lent
+            && is_asleep
+            && self.helping.get() < tuning::HELP_DEPTH_MOST
+        {
+            open.wait(me.id(), index);
+            self.is_lender.set(true);
+        }
+        let is_alone = self.is_guest() && open.parked().len() + 1 == threads.live();
+        open.hand_over(threads.table(), grant);
+        self.index.set(None);
+        if self.role.get() == Role::Overtaker && !self.is_blocking.get() {
             // Another thread runs tasks meanwhile.
-            self.pool.permits().end_overtaking();
-            self.pool.announce(WokenFor::Task);
+            permits.end_overtaking();
+            permits.announce(&me.pool, WokenFor::Task);
         }
         if let Some(index) = held {
-            self.shared.set_home(index);
-            self.trace(Kind::Lend, u32::from(index));
+            me.shared.set_home(index);
+            me.trace(Kind::Lend, u32::from(index));
         }
-        // As in `sleep`: a permit is free, and nobody searches for it.
-        if lent.is_some() && grant.is_none() && self.pool.permits().ask_and_look(&self.pool, me, is_alone) {
-            self.pool.permits().wake_visible(&self.pool);
+        // As in `Sleep::sleep`: a permit is free, and nobody searches for it.
+        if lent.is_some() && grant.is_none() && permits.ask_and_look(&me.pool, me.id(), is_alone) {
+            permits.wake_visible(&me.pool);
         }
         held
     }
 
+    /// A thread that sleeps in a wait takes the permit that it was granted to help with, if there is one.
+    pub fn take_granted_to_help(&self, me: &Me) -> bool {
+        if !self.is_lender.get() {
+            return false;
+        }
+        let Some(index) = me.shared.take_granted() else { return false };
+        self.set_index(me, Some(index));
+        true
+    }
+
     /// After a wait, in which the permit `lent` was given away. A thread that has observed it gets it back, from a borrower that has
     /// not observed it at once, else at that one's next job boundary; any other goes on at once, with a permit or without.
-    pub(super) fn resume(&self, lent: Option<u16>) {
-        let me = self.shared.id();
-        let permits = self.pool.permits();
+    pub fn resume(&self, me: &Me, lent: Option<u16>) {
+        let permits = me.permits();
         let mut open = permits.open();
-        if self.permit.is_lender.replace(false) && !open.end_wait(me) && !is_planted("permit_grant_forgotten")
-        {
+        if self.is_lender.replace(false) && !open.end_wait(me.id()) && !is_planted("permit_grant_forgotten") {
             drop(open);
-            // Granted to help with at the very moment the wait ended; whatever it was granted for is left to others.
-            self.shared.affinity.after_wake();
-            let granted = self.shared.take_granted();
-            self.set_index(granted);
-            // What it ran meanwhile may have left it with another permit than the one that it has observed; and inside of `blocking` it
-            // has none.
-            let is_it = match (self.permit.is_blocking.get(), self.permit.is_observed.get()) {
-                (true, _) => false,
-                (false, false) => true,
-                (false, true) => {
-                    (granted == lent || is_planted("permit_granted_is_kept"))
-                        && granted.is_some_and(|index| permits.words().observe(index, me))
-                }
-            };
-            if !is_it && let Some(index) = granted {
-                self.permit.index.set(None);
-                let mut open = permits.open();
-                let grant = open.release(me, index);
-                open.hand_over(self.pool.threads().table(), grant);
-            }
-            if !is_planted("permit_grant_search_kept") {
-                self.pass_search_on();
-            }
-            if is_it {
+            if self.resume_granted(me, lent) {
                 return;
             }
             open = permits.open();
         }
-        match lent {
-            Some(index) if self.permit.is_observed.get() => {
-                let back = open.take_back(me, index);
+        let first = lent.unwrap_or_else(|| me.shared.home());
+        let index = match self.role.get() {
+            _ if lent.is_some() && self.is_observed.get() => {
+                let back = open.take_back(me.id(), first);
                 drop(open);
-                if back == TakeBack::Asked {
-                    // LIVENESS: the holder, which has observed the index, gives it at its next job boundary and unparks us: where
-                    // rayon's wait would have had the holder's job on its own stack.
-                    while self.shared.take_granted().is_none() {
-                        self.shared.parker().park();
-                    }
-                }
-                self.set_index(Some(index));
-                self.trace(Kind::Return, u32::from(index));
+                // LIVENESS: the holder, which has observed the index, gives it at its next job boundary and unparks us: where
+                // rayon's wait would have had the holder's job on its own stack.
+                Some(if back == TakeBack::Asked { me.shared.wait_granted() } else { first })
             }
             // It goes on without. Inside of `blocking`, the end of that is when it wants a permit again.
-            _ if self.permit.is_blocking.get() || self.permit.role.get() == Role::Rescuer => {}
-            _ if self.permit.role.get() == Role::Overtaker => open.count_overtaking(),
-            _ => {
-                let index = open.resume(me, lent.unwrap_or_else(|| self.shared.home()));
+            _ if self.is_blocking.get() => return,
+            Role::Rescuer => return,
+            Role::Overtaker => return open.count(Count::Overtaking),
+            Role::Holder | Role::Resumed | Role::Guest => {
+                let index = open.resume(me.id(), first);
                 drop(open);
-                match index {
-                    Some(index) => {
-                        self.set_index(Some(index));
-                        self.trace(Kind::Return, u32::from(index));
-                    }
-                    None => self.set_role(Role::Resumed),
-                }
+                index
             }
+        };
+        match index {
+            Some(index) => {
+                self.set_index(me, Some(index));
+                me.trace(Kind::Return, u32::from(index));
+            }
+            None => self.set_role(me, Role::Resumed),
         }
     }
 
-    /// This thread stops searching, if it does.
-    pub(crate) fn stop_searching(&self) {
-        if self.search.is_on.replace(false) {
-            self.pass_search_on();
+    /// A permit was granted to help with at the very moment the wait ended; whatever it was granted for is left to others. True if the
+    /// thread goes on with it.
+    fn resume_granted(&self, me: &Me, lent: Option<u16>) -> bool {
+        let permits = me.permits();
+        let granted = me.shared.take_granted();
+        self.set_index(me, granted);
+        // What it ran meanwhile may have left it with another permit than the one that it has observed; and inside of `blocking` it
+        // has none.
+        let is_it = match (self.is_blocking.get(), self.is_observed.get()) {
+            (true, _) => false,
+            (false, false) => true,
+            (false, true) => {
+                (granted == lent || is_planted("permit_granted_is_kept"))
+                    && granted.is_some_and(|index| permits.words().observe(index, me.id()))
+            }
+        };
+        if !is_it {
+            self.release(me);
         }
+        if !is_planted("permit_grant_search_kept") {
+            permits.pass_search_on(&me.pool);
+        }
+        is_it
     }
 
-    /// This thread, a searcher, stops searching without having looked: if it was the last, another one is woken.
-    pub(super) fn pass_search_on(&self) {
-        let counters = self.pool.permits().end_search();
-        if policy::on_new_work(counters.view()) == policy::Wake::One {
-            self.pool.permits().wake_one(&self.pool, WokenFor::Job);
+    /// Gives the permit to whoever wants it.
+    fn release(&self, me: &Me) {
+        if let Some(index) = self.index.take() {
+            let mut open = me.permits().open();
+            let grant = open.release(me.id(), index);
+            open.hand_over(me.pool.threads().table(), grant);
         }
     }
 
     /// Whether this thread should come to its loop's bottom: its permit is wanted, or gone.
-    pub(super) fn is_recalled(&self) -> bool {
-        let Some(index) = self.permit.index.get() else { return true };
-        let hold = self.pool.permits().words().get(index);
-        !hold.is_by(self.shared.id()) || hold.is_wanted() || self.pool.permits().count(Count::Wanting) > 0
+    pub fn is_recalled(&self, me: &Me) -> bool {
+        let Some(index) = self.index.get() else { return true };
+        let hold = me.permits().words().get(index);
+        !hold.is_by(me.id()) || hold.is_wanted() || me.permits().count(Count::Wanting) > 0
     }
 
     /// The loop's bottom: nothing on this thread's stack can have kept the index, and whoever wants the permit gets it.
-    pub(super) fn reach_bottom(&self) {
-        let me = self.shared.id();
-        self.permit.is_observed.set(false);
-        match self.permit.role.get() {
+    /// `is_resident`: whether the thread should serve the driver without one.
+    pub fn reach_bottom(&self, me: &Me, is_resident: impl FnOnce() -> bool) {
+        let permits = me.permits();
+        self.is_observed.set(false);
+        match self.role.get() {
             Role::Resumed => {
-                let mut open = self.pool.permits().open();
-                let granted = if open.stop_wanting(me) { None } else { self.shared.take_granted() };
+                let mut open = permits.open();
+                let granted = if open.stop_wanting(me.id()) { None } else { me.shared.take_granted() };
                 drop(open);
-                self.set_role(self.permit.plain);
-                self.set_index(granted);
+                self.set_role(me, self.plain);
+                self.set_index(me, granted);
             }
             // A permit is free again: the usual way.
-            Role::Overtaker if self.pool.permits().count(Count::Free) > 0 && !self.is_resident() => {
-                let index = self.pool.permits().open().acquire_any(me, self.shared.home());
+            Role::Overtaker if permits.count(Count::Free) > 0 && !is_resident() => {
+                let index = permits.open().acquire_any(me.id(), me.shared.home());
                 if index.is_some() {
-                    self.pool.permits().end_overtaking();
-                    self.set_index(index);
+                    permits.end_overtaking();
+                    self.set_index(me, index);
                 }
             }
-            _ => {}
+            Role::Holder | Role::Overtaker | Role::Rescuer | Role::Guest => {}
         }
-        let Some(index) = self.permit.index.get() else {
-            if self.permit.role.get() == self.permit.plain {
-                self.hand_in();
-            }
-            return;
-        };
-        match self.pool.permits().words().at_bottom(index, me) {
-            AtBottom::Held if self.pool.permits().count(Count::Wanting) == 0 => return,
-            AtBottom::Held | AtBottom::Wanted => {
-                let mut open = self.pool.permits().open();
-                let grant = open.release(me, index);
-                open.hand_over(self.pool.threads().table(), grant);
-            }
-            AtBottom::Lost => {}
+        match self.index.get().map(|index| permits.words().at_bottom(index, me.id())) {
+            Some(AtBottom::Held) if permits.count(Count::Wanting) == 0 => return,
+            Some(AtBottom::Held | AtBottom::Wanted) => self.release(me),
+            Some(AtBottom::Lost) => self.index.set(None),
+            None if self.role.get() == self.plain => {}
+            None => return,
         }
-        self.permit.index.set(None);
-        self.hand_in();
+        me.hand_in();
     }
 
-    /// Whether this thread should serve the driver without a permit: all that hold one compute, or did a moment ago. A program
-    /// that computes in bursts would else pay for the monitor's notice at each of them; and a thread that computes itself now and
-    /// then does not get a core at once when it wakes up.
-    pub(super) fn is_resident(&self) -> bool {
-        let permits = self.pool.permits();
-        let me = self.shared.id();
-        if self.pool.permits().computing(&self.pool).all(|computes| computes) {
-            let kept = Duration::from_nanos(policy::tuning::RESIDENT_KEPT_NS);
-            if permits.words().settle(me) {
-                self.permit.resident_until.set(Some(Instant::now() + kept));
-            }
-            return true;
-        }
-        let is_kept = self.permit.resident_until.get().is_some_and(|until| Instant::now() < until);
-        if !is_kept {
-            self.end_residence();
-        }
-        is_kept
-    }
-
-    /// This thread has something else to do than to sit in the driver.
-    pub(super) fn end_residence(&self) {
-        if self.permit.resident_until.take().is_some() {
-            self.pool.permits().words().move_out(self.shared.id());
-        }
-    }
-
-    /// Everything that is queued here goes to the injectors: this thread has no permit to run it with.
-    pub(super) fn hand_in(&self) {
-        while let Some(job) = self.spawned.pop() {
-            self.pool.inject(job);
-        }
-        self.hand_in_tasks();
-    }
-
-    /// A guest goes: what it spawned stays, and its permit is free.
-    pub(crate) fn give_up(&self) {
-        self.hand_in();
-        self.permit.is_observed.set(false);
-        let _ = self.lend(false);
-        self.set_role(self.permit.plain);
-    }
-
-    /// Runs `f`, which is expected to block, while another thread has the permit.
-    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Back<'a> {
-            worker: &'a Worker,
-            lent: Option<u16>,
-            was_observed: bool,
-            was_blocking: bool,
-            doing: Doing,
-        }
-        impl Drop for Back<'_> {
-            fn drop(&mut self) {
-                let permit = &self.worker.permit;
-                permit.is_blocking.set(self.was_blocking);
-                permit.is_observed.set(self.was_observed);
-                self.worker.shared.set_doing(self.doing);
-                if !self.was_blocking {
-                    self.worker.resume(self.lent);
-                }
-                self.worker.trace(Kind::Unblock, 0);
-            }
-        }
-        self.trace(Kind::Block, 0);
-        let was_blocking = self.permit.is_blocking.get();
-        let lent = if was_blocking { None } else { self.lend(false) };
-        self.permit.is_blocking.set(true);
-        let _back = Back {
-            worker: self,
-            lent,
-            was_observed: self.permit.is_observed.replace(false),
-            was_blocking,
-            doing: self.shared.set_doing(Doing::Wait),
-        };
-        f()
+    /// A guest goes, or a thread ends: what it spawned stays, and its permit is free.
+    pub fn give_up(&self, me: &Me) {
+        me.hand_in();
+        self.is_observed.set(false);
+        let _ = self.lend(me, false);
+        self.set_role(me, self.plain);
     }
 }

@@ -1,133 +1,75 @@
 //! The loop at the bottom of every thread of the pool.
 
 use super::Worker;
-use super::find::{Found, What};
+use super::find::Found;
 use super::park::Slept;
-use super::shared::{Doing, Role};
-use heist_os::WokenFor;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-use heist_policy::tuning;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-use heist_sync::clock::Instant;
+use super::shared::Doing;
 use heist_trace::Kind;
 
 impl Worker {
     /// Runs jobs and tasks until the pool has no use for this thread any more.
     pub(crate) fn run(&self) {
         loop {
-            self.reach_bottom();
-            if self.permit.index().is_some() {
-                if let Some(found) = self.search() {
-                    self.end_search(&found);
-                    self.run_found(found);
-                    continue;
-                }
-            } else if let Some(found) = self.find_without_permit() {
-                self.run_found(found);
-                continue;
-            }
-            match self.sleep() {
-                Slept::Resumed => {}
-                Slept::Leave => return,
+            self.permit.reach_bottom(&self.me, || self.sleep.is_resident(&self.me));
+            let found = if self.permit.index().is_some() {
+                self.search()
+            } else {
+                self.search.find_without_permit(&self.me, &self.permit, &self.tasks)
+            };
+            match found {
+                Some(found) => self.run_found(found),
+                None if self.sleep() == Slept::Leave => return,
+                None => {}
             }
         }
     }
 
-    /// What a thread without a permit runs. `None` if it has nothing to do.
-    pub(super) fn find_without_permit(&self) -> Option<Found<'_>> {
-        match self.permit.role() {
-            Role::Overtaker => {
-                let found = self.find_task();
-                if found.is_none() {
-                    self.hand_in_tasks();
-                }
-                found
-            }
-            Role::Rescuer => {
-                self.pool.threads().table().force_all();
-                self.find_job_near().map(Found::Job).or_else(|| self.steal_round(What::Jobs))
-            }
-            Role::Holder | Role::Resumed | Role::Guest => None,
-        }
+    /// Looks everywhere. What it finds ends the search.
+    pub(super) fn search(&self) -> Option<Found<'_>> {
+        let found = self.search.search(&self.me, &self.permit, &self.tasks)?;
+        self.search.end(&self.me, &found);
+        Some(found)
     }
 
-    /// Runs what an exit handler has spawned on this thread.
-    pub(crate) fn run_own(&self) {
-        while let Some(found) =
-            self.spawned.pop().map(Found::Job).or_else(|| self.take_own_task().map(Found::Task))
-        {
-            self.run_found(found);
-        }
+    /// Sleeps until there is something to do.
+    pub(super) fn sleep(&self) -> Slept {
+        let slept = self.sleep.sleep(&self.me, &self.permit, &self.tasks, self.search.set_on(false));
+        self.search.set_on(slept == Slept::Searching);
+        slept
     }
 
     /// Runs one job or task on top of whatever is on this thread's stack.
     pub(super) fn run_found(&self, found: Found<'_>) {
-        match found {
-            Found::Task(task) => {
-                self.last.set(WokenFor::Task);
-                let outer = self.shared.begin(Doing::Poll);
-                self.trace(Kind::JobStart, 0);
-                let was_polling = self.tasks.is_polling.replace(true);
-                task.run();
-                self.tasks.is_polling.set(was_polling);
-                self.trace(Kind::JobEnd, 0);
-                self.shared.end(outer);
-            }
-            Found::Job(job) => {
-                self.last.set(WokenFor::Job);
-                let outer = self.shared.begin(Doing::Job);
-                self.trace(Kind::JobStart, 0);
+        let me = &self.me;
+        let (doing, arg) = match &found {
+            Found::Task(_) => (Doing::Poll, 0),
+            Found::Job(_) => (Doing::Job, 0),
+            Found::Fork { victim, .. } => (Doing::Job, u32::from(victim.id()) + 1),
+        };
+        me.shared.while_doing(doing, || {
+            self.search.note_run(me, &found);
+            me.trace(Kind::JobStart, arg);
+            match found {
+                Found::Task(task) => self.tasks.poll(task),
                 // SAFETY: taken out of a queue, so once.
-                unsafe { job.run() };
-                self.trace(Kind::JobEnd, 0);
-                self.shared.end(outer);
-            }
-            Found::Fork { job, victim } => {
-                self.last.set(WokenFor::Job);
-                let outer = self.shared.begin(Doing::Job);
-                self.leave_cpu_of(victim);
-                let floor = self.shared.stack.floor(self.hot);
-                self.trace(Kind::JobStart, u32::from(victim.id()) + 1);
-                let sleeps = job.run(self.shared.id(), floor);
-                if sleeps {
-                    // LIVENESS(W1): the owner announced its wait before our swap.
-                    victim.parker().unpark();
+                Found::Job(job) => unsafe { job.run() },
+                Found::Fork { job, victim } => {
+                    if job.run(me.id(), me.shared.stack.floor(me.hot)) {
+                        // LIVENESS(W1): the owner announced its wait before our swap.
+                        victim.parker().unpark();
+                    }
                 }
-                self.trace(Kind::JobEnd, u32::from(victim.id()) + 1);
-                self.shared.end(outer);
             }
-        }
+            me.trace(Kind::JobEnd, arg);
+        });
     }
 
     /// As `run_found`, for something that whatever is on this thread's stack does not need. What it forks is not for those who
     /// wait for a job below.
     pub(super) fn run_stranger(&self, found: Found<'_>) {
-        let stack = &self.shared.stack;
+        let stack = &self.me.shared.stack;
         stack.begin_stranger();
         self.run_found(found);
         stack.end_stranger();
     }
-
-    /// This thread is about to run a job of `victim`'s. If the two share a CPU, it goes to another: the kernel would let them
-    /// alternate, even if another CPU is idle.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    fn leave_cpu_of(&self, victim: &super::WorkerShared) {
-        let system = self.pool.system();
-        let Some(cpu) = system.cpu() else { return };
-        if !victim.has_shared_on(cpu) || victim.id() == self.shared.id() {
-            return;
-        }
-        let lately = |at: Instant| at.elapsed().as_nanos() < u128::from(tuning::PART_EVERY_NS);
-        if self.left_cpu.get().is_some_and(lately) {
-            return;
-        }
-        self.left_cpu.set(Some(Instant::now()));
-        // It may have gone elsewhere since it said where it is.
-        if victim.number().and_then(|number| system.cpu_of_runnable(number)) == Some(cpu) {
-            heist_os::leave_cpu(system, cpu);
-        }
-    }
-
-    #[cfg(any(heist_loom, heist_shuttle))]
-    fn leave_cpu_of(&self, _: &super::WorkerShared) {}
 }

@@ -39,7 +39,8 @@ pub enum Doing {
     Wait = 3,
 }
 
-/// A snapshot of what a thread is and does; a pure value. It changes whenever a job or poll begins or ends.
+/// A snapshot of what a thread is and does; a pure value. It holds a count of what has begun and ended, so two looks that find the same
+/// status have found the same job or poll. A new role alone does not count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status(u32);
 
@@ -48,12 +49,7 @@ impl Status {
     const COUNT: u32 = 5;
 
     pub const fn doing(self) -> Doing {
-        match self.0 & 3 {
-            0 => Doing::Loop,
-            1 => Doing::Job,
-            2 => Doing::Poll,
-            _ => Doing::Wait,
-        }
+        [Doing::Loop, Doing::Job, Doing::Poll, Doing::Wait][(self.0 & 3) as usize]
     }
 
     pub const fn role(self) -> Role {
@@ -64,6 +60,11 @@ impl Status {
             3 => Role::Rescuer,
             _ => Role::Guest,
         }
+    }
+
+    /// Whether the thread is awake to run tasks without a permit.
+    pub fn is_overtaking(self) -> bool {
+        self.role() == Role::Overtaker && self.doing() != Doing::Wait
     }
 
     /// As it is now, one job or poll later.
@@ -121,7 +122,7 @@ impl WorkerShared {
         let (owner, spawned) = heist_deque::deque();
         Self {
             id,
-            stack: Stack::new(),
+            stack: Stack::default(),
             spawned,
             vacant_end: Mutex::new(Some(owner)),
             tasks: RunQueue::new(),
@@ -213,24 +214,31 @@ impl WorkerShared {
         })
     }
 
+    /// Sleeps until its thread is granted a permit. The caller has made sure that it will be.
+    pub(crate) fn wait_granted(&self) -> u16 {
+        loop {
+            if let Some(index) = self.take_granted() {
+                return index;
+            }
+            self.parker.park();
+        }
+    }
+
     /// What its thread is and does.
     pub(crate) fn status(&self) -> Status {
         Status(self.status.load(Ordering::Relaxed))
     }
 
-    /// Its thread begins a job or a poll. Returns what it did before, for [`end`](Self::end). What begins on top of another job or poll
-    /// changes nothing: the thread does not get to its queues before the lowest one has ended.
-    pub(crate) fn begin(&self, doing: Doing) -> Doing {
+    /// Its thread runs a job or a poll. What begins on top of another one changes nothing: the thread does not get to its queues before
+    /// the lowest has ended.
+    pub(crate) fn while_doing(&self, doing: Doing, run: impl FnOnce()) {
         let outer = self.status().doing();
-        if matches!(outer, Doing::Loop | Doing::Wait) {
+        let is_lowest = matches!(outer, Doing::Loop | Doing::Wait);
+        if is_lowest {
             self.set_doing(doing);
         }
-        outer
-    }
-
-    /// What [`begin`](Self::begin) has told of is over.
-    pub(crate) fn end(&self, outer: Doing) {
-        if matches!(outer, Doing::Loop | Doing::Wait) {
+        run();
+        if is_lowest {
             self.set_doing(outer);
         }
     }
@@ -261,12 +269,6 @@ impl WorkerShared {
         }
     }
 
-    /// Whether its thread is awake to run tasks without a permit.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    pub(crate) fn is_overtaking(&self) -> bool {
-        self.status().role() == Role::Overtaker && self.status().doing() != Doing::Wait
-    }
-
     /// Where it is when it shares a job.
     pub(crate) fn note_cpu(&self, pool: &Pool) {
         let cpu = pool.system().cpu().map_or(0, |cpu| cpu as u32 + 1);
@@ -278,7 +280,8 @@ impl WorkerShared {
         self.shared_on.load(Ordering::Relaxed) == cpu as u32 + 1
     }
 
-    pub(crate) fn has_work(&self) -> bool {
+    /// Whether something waits in the queues of its thread, for its thread or for thieves.
+    pub fn has_work(&self) -> bool {
         self.has_jobs() || !self.tasks.is_empty()
     }
 

@@ -3,7 +3,7 @@ use std::{fmt, io};
 /// Why a binary trace could not be read.
 ///
 /// ```
-/// let error = heist_trace::Trace::read_binary(&b"heisttrc\x63\x00"[..]).unwrap_err();
+/// let error = heist::trace::Trace::read_binary(&b"heisttrc\x63\x00"[..]).unwrap_err();
 /// assert_eq!(error.to_string(), "the trace has format version 99, and this heist reads version 1 only: use the heist that wrote it");
 /// ```
 #[derive(Debug)]

@@ -13,7 +13,7 @@ mod tests;
 ///
 /// ```
 /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-/// use heist_trace::{Lost, Ring};
+/// use heist::trace::{Lost, Ring};
 /// assert_eq!(Ring::new(8).snapshot(&mut Vec::new()), Lost(0));
 /// # }
 /// ```
@@ -27,7 +27,7 @@ pub struct Lost(
 /// A place in a ring's sequence of events, to go on reading from. The default is the first event ever recorded.
 ///
 /// ```
-/// assert!(heist_trace::Position::default() == heist_trace::Position::START);
+/// assert!(heist::trace::Position::default() == heist::trace::Position::START);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
@@ -36,8 +36,8 @@ impl Position {
     /// Before the first event.
     ///
     /// ```
-    /// let from = heist_trace::Position::START;
-    /// assert!(from <= heist_trace::Position::default());
+    /// let from = heist::trace::Position::START;
+    /// assert!(from <= heist::trace::Position::default());
     /// ```
     pub const START: Position = Position(0);
 }
@@ -52,7 +52,7 @@ struct Slot {
 ///
 /// ```
 /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-/// use heist_trace::{Event, Kind, Lost, Ring};
+/// use heist::trace::{Event, Kind, Lost, Ring};
 /// let ring = Ring::new(2);
 /// for victim in 0..5 {
 ///     ring.record(Event::now(Kind::Steal, 0, Some(0), victim));
@@ -76,7 +76,7 @@ impl Ring {
     ///
     /// ```
     /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-    /// assert_eq!(heist_trace::Ring::new(1000).capacity(), 1024);
+    /// assert_eq!(heist::trace::Ring::new(1000).capacity(), 1024);
     /// # }
     /// ```
     #[must_use]
@@ -90,7 +90,7 @@ impl Ring {
     ///
     /// ```
     /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-    /// assert_eq!(heist_trace::Ring::new(0).capacity(), 1);
+    /// assert_eq!(heist::trace::Ring::new(0).capacity(), 1);
     /// # }
     /// ```
     #[must_use]
@@ -105,7 +105,7 @@ impl Ring {
     ///
     /// ```
     /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-    /// use heist_trace::{Event, Kind, Ring};
+    /// use heist::trace::{Event, Kind, Ring};
     /// let ring = Ring::new(64);
     /// ring.record(Event::now(Kind::Park, 0, Some(0), 0));
     /// # }
@@ -135,7 +135,7 @@ impl Ring {
     ///
     /// ```
     /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-    /// use heist_trace::{Event, Kind, Lost, Ring};
+    /// use heist::trace::{Event, Kind, Lost, Ring};
     /// let ring = Ring::new(64);
     /// ring.record(Event::now(Kind::Park, 0, Some(0), 0));
     /// let mut events = Vec::new();
@@ -154,7 +154,7 @@ impl Ring {
     ///
     /// ```
     /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
-    /// use heist_trace::{Event, Kind, Lost, Position, Ring};
+    /// use heist::trace::{Event, Kind, Lost, Position, Ring};
     /// let ring = Ring::new(2);
     /// let mut events = Vec::new();
     /// ring.record(Event::now(Kind::Park, 0, Some(0), 0));

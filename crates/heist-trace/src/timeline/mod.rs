@@ -13,7 +13,7 @@ pub use render::{Glyphs, Style};
 /// What a worker did for a while.
 ///
 /// ```
-/// use heist_trace::Activity;
+/// use heist::trace::Activity;
 /// assert!(Activity::Stolen.is_busy() && !Activity::Searching.is_busy());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ impl Activity {
     /// Whether the worker ran a job.
     ///
     /// ```
-    /// assert!(heist_trace::Activity::Own.is_busy());
+    /// assert!(heist::trace::Activity::Own.is_busy());
     /// ```
     #[must_use]
     pub const fn is_busy(self) -> bool {
@@ -62,7 +62,7 @@ impl Activity {
 /// A stretch of one activity.
 ///
 /// ```
-/// use heist_trace::{Activity, Interval};
+/// use heist::trace::{Activity, Interval};
 /// let interval = Interval { start_ns: 5, end_ns: 9, activity: Activity::Own };
 /// assert_eq!(interval.length_ns(), 4);
 /// ```
@@ -80,7 +80,7 @@ impl Interval {
     /// How long it was.
     ///
     /// ```
-    /// use heist_trace::{Activity, Interval};
+    /// use heist::trace::{Activity, Interval};
     /// assert_eq!(Interval { start_ns: 1, end_ns: 1, activity: Activity::Own }.length_ns(), 0);
     /// ```
     #[must_use]
@@ -92,7 +92,7 @@ impl Interval {
 /// One worker's line: what the threads that held its index did.
 ///
 /// ```
-/// let timeline = heist_trace::Timeline::new(&heist_trace::Trace::default());
+/// let timeline = heist::trace::Timeline::new(&heist::trace::Trace::default());
 /// assert!(timeline.rows().iter().all(|row| row.utilisation() <= 1.0));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,8 +107,8 @@ impl Row {
     /// The index.
     ///
     /// ```
-    /// use heist_trace::{Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -124,8 +124,8 @@ impl Row {
     /// What it did, without holes or overlaps, over the whole trace.
     ///
     /// ```
-    /// use heist_trace::{Activity, Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Activity, Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -142,8 +142,8 @@ impl Row {
     /// The intervals in which it ran jobs.
     ///
     /// ```
-    /// use heist_trace::{Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -158,8 +158,8 @@ impl Row {
     /// The time spent on one activity.
     ///
     /// ```
-    /// use heist_trace::{Activity, Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Activity, Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -175,8 +175,8 @@ impl Row {
     /// The share of the trace's time in which it ran jobs, from 0 to 1; 0 if no time passed.
     ///
     /// ```
-    /// use heist_trace::{Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -194,8 +194,8 @@ impl Row {
     /// How many times it stole.
     ///
     /// ```
-    /// use heist_trace::{Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -216,7 +216,7 @@ impl Row {
 /// appears if any event names it.
 ///
 /// ```
-/// use heist_trace::{Activity, Event, Kind, Timeline, Trace};
+/// use heist::trace::{Activity, Event, Kind, Timeline, Trace};
 /// let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(0), arg: 0 };
 /// let trace = Trace::builder()
 ///     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(35, Kind::Park), at(40, Kind::Wake)])
@@ -238,7 +238,7 @@ impl Timeline {
     /// Computes the timeline of a trace.
     ///
     /// ```
-    /// use heist_trace::{Timeline, Trace};
+    /// use heist::trace::{Timeline, Trace};
     /// assert!(Timeline::new(&Trace::default()).rows().is_empty());
     /// ```
     #[must_use]
@@ -257,8 +257,8 @@ impl Timeline {
     /// The workers, by index.
     ///
     /// ```
-    /// use heist_trace::{Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -273,8 +273,8 @@ impl Timeline {
     /// The time from the first event to the last.
     ///
     /// ```
-    /// use heist_trace::{Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -289,8 +289,8 @@ impl Timeline {
     /// The mean of the workers' [utilisations](Row::utilisation); 0 without workers.
     ///
     /// ```
-    /// use heist_trace::{Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])
@@ -306,8 +306,8 @@ impl Timeline {
     /// How many times the workers stole.
     ///
     /// ```
-    /// use heist_trace::{Timeline};
-    /// # use heist_trace::{Event, Kind, Trace};
+    /// use heist::trace::{Timeline};
+    /// # use heist::trace::{Event, Kind, Trace};
     /// # let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(3), arg: 0 };
     /// # let trace = Trace::builder()
     /// #     .events([at(0, Kind::JobStart), at(30, Kind::JobEnd), at(40, Kind::Steal)])

@@ -9,7 +9,7 @@ const BAR_MIN: usize = 16;
 /// The character for each activity; each must be one column wide.
 ///
 /// ```
-/// use heist_trace::{Glyphs, Style};
+/// use heist::trace::{Glyphs, Style};
 /// let style = Style::new(80).glyphs(Glyphs { parked: '_', ..Glyphs::ASCII });
 /// assert_ne!(style, Style::new(80).glyphs(Glyphs::ASCII));
 /// ```
@@ -33,7 +33,7 @@ impl Glyphs {
     /// Block characters, for terminals with Unicode.
     ///
     /// ```
-    /// assert_eq!(heist_trace::Glyphs::BLOCKS.own, '\u{2588}');
+    /// assert_eq!(heist::trace::Glyphs::BLOCKS.own, '\u{2588}');
     /// ```
     pub const BLOCKS: Glyphs = Glyphs {
         own: '\u{2588}',
@@ -47,7 +47,7 @@ impl Glyphs {
     /// Plain characters.
     ///
     /// ```
-    /// assert!(heist_trace::Glyphs::ASCII.own.is_ascii());
+    /// assert!(heist::trace::Glyphs::ASCII.own.is_ascii());
     /// ```
     pub const ASCII: Glyphs =
         Glyphs { own: '#', stolen: '%', searching: '~', parked: '.', blocked: 'x', absent: ' ' };
@@ -67,7 +67,7 @@ impl Glyphs {
 /// How a timeline is drawn.
 ///
 /// ```
-/// use heist_trace::{Glyphs, Style};
+/// use heist::trace::{Glyphs, Style};
 /// let quiet = Style::new(100).max_rows(16).glyphs(Glyphs::ASCII);
 /// assert_eq!(quiet, Style::new(100).glyphs(Glyphs::ASCII).max_rows(16));
 /// ```
@@ -82,7 +82,7 @@ impl Style {
     /// For a terminal of this many columns: all workers, in block characters.
     ///
     /// ```
-    /// use heist_trace::{Style, Timeline, Trace};
+    /// use heist::trace::{Style, Timeline, Trace};
     /// println!("{}", Timeline::new(&Trace::default()).render(&Style::new(80)));
     /// ```
     #[must_use]
@@ -93,7 +93,7 @@ impl Style {
     /// Draws at most this many workers and says how many were left out.
     ///
     /// ```
-    /// use heist_trace::Style;
+    /// use heist::trace::Style;
     /// assert_ne!(Style::new(80).max_rows(16), Style::new(80));
     /// ```
     #[must_use]
@@ -104,7 +104,7 @@ impl Style {
     /// Draws with these characters.
     ///
     /// ```
-    /// use heist_trace::{Glyphs, Style};
+    /// use heist::trace::{Glyphs, Style};
     /// assert_ne!(Style::new(80).glyphs(Glyphs::ASCII), Style::new(80));
     /// ```
     #[must_use]
@@ -120,7 +120,7 @@ impl Timeline {
     /// style says, unless that is too narrow for a label and one column of time, or for one entry of the legend.
     ///
     /// ```
-    /// use heist_trace::{Event, Glyphs, Kind, Style, Timeline, Trace};
+    /// use heist::trace::{Event, Glyphs, Kind, Style, Timeline, Trace};
     /// let at = |at_ns, kind, arg| Event { at_ns, kind, thread: 0, worker: Some(0), arg };
     /// let trace = Trace::builder()
     ///     .events([

@@ -6,7 +6,6 @@
 use crate::rig::compute::compute;
 use crate::rig::count::Count;
 use crate::rig::gate::Gate;
-use crate::rig::pool::pool;
 use crate::rig::watchdog::watch;
 use heist::{ThreadPool, ThreadPoolBuilder};
 use heist_sync::atomic::{AtomicBool, Ordering};
@@ -181,21 +180,27 @@ fn spares_of_a_join_are_as_free_as_the_pool() {
     assert_eq!(*masks.lock().unwrap(), [all]);
 }
 
-/// How often a thread has gone to sleep, if it sleeps.
-fn asleep(tid: i32) -> Option<String> {
-    let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap();
-    let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap().to_string();
-    line("State:").contains('S').then(|| line("voluntary_ctxt_switches:"))
+/// All threads of this process that have that name, and of each, if it sleeps, how often it has gone to sleep.
+fn threads_called(name: &str) -> Vec<(i32, Option<String>)> {
+    let tids = std::fs::read_dir("/proc/self/task").unwrap();
+    let look = |tid: i32| {
+        // A thread that has just left has no file.
+        let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).ok()?;
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("").trim();
+        let switches = || line("voluntary_ctxt_switches:").to_string();
+        (line("Name:") == name).then(|| (tid, line("State:").starts_with('S').then(switches)))
+    };
+    tids.filter_map(|tid| look(tid.unwrap().file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// Waits until all of them sleep for good, and not for a moment at a lock on their way there.
-fn settle(tids: &[i32]) {
-    let look = || tids.iter().map(|&tid| asleep(tid)).collect::<Option<Vec<_>>>();
-    let mut before = look();
+/// Waits until all threads with that name sleep for good, and not for a moment at a lock on their way there. All of the pool's: one that
+/// is in the middle of waking another has that one's mask in its hands.
+fn settle(name: &str) {
+    let mut before = threads_called(name);
     loop {
         std::thread::sleep(Duration::from_millis(5));
-        let now = look();
-        if now.is_some() && now == before {
+        let now = threads_called(name);
+        if now == before && now.iter().all(|(_, asleep)| asleep.is_some()) {
             return;
         }
         before = now;
@@ -208,23 +213,39 @@ fn a_mask_set_from_outside_survives_a_wake() {
     let _watch = watch!();
     let Some((mask, all)) = all_cpus() else { return };
     for n in [1, 2] {
-        let pool = pool(n);
+        let name = format!("outside-{n}");
+        let called = name.clone();
+        let pool =
+            ThreadPoolBuilder::new().num_threads(n).thread_name(move |_| called.clone()).build().unwrap();
         let tids = pool.broadcast(|_| own_tid());
         for round in 0..10 {
-            // Woken for a job, from a thread that is wherever it is, and asleep again.
-            pool.install(|| heist::join(|| compute(20), || compute(20)));
-            pool.spawn(|| ());
-            settle(&tids);
+            // Woken for a job, from a thread that is wherever it is, and asleep again, with its own mask: a thread that was awake before
+            // its waker got to it puts that right only at the end of its next sleep.
+            loop {
+                pool.install(|| heist::join(|| compute(20), || compute(20)));
+                pool.spawn(|| ());
+                settle(&name);
+                if tids.iter().all(|&tid| mask_of(tid) == mask) {
+                    break;
+                }
+            }
             let cpu = all[round % 2];
             tids.iter().for_each(|&tid| pin(tid, &only(cpu)));
             for wake in 0..3 {
                 let seen = pool.broadcast(|_| (own_tid(), cpus(&mask_of(0))));
-                for (tid, seen) in seen {
-                    let expected = if tids.contains(&tid) { vec![cpu] } else { all.clone() };
-                    assert_eq!(seen, expected, "{n} workers, wake {wake}, thread {tid} of {tids:?}");
+                // Spare threads have not been pinned.
+                for (tid, seen) in seen.into_iter().filter(|(tid, _)| tids.contains(tid)) {
+                    assert_eq!(seen, [cpu], "{n} workers, wake {wake}, thread {tid} of {tids:?}");
                 }
                 pool.install(|| heist::join(|| compute(20), || compute(20)));
-                settle(&tids);
+                settle(&name);
+                for &tid in &tids {
+                    assert_eq!(
+                        cpus(&mask_of(tid)),
+                        [cpu],
+                        "{n} workers, asleep after wake {wake}, {tid} of {tids:?}"
+                    );
+                }
             }
             tids.iter().for_each(|&tid| pin(tid, &mask));
         }

@@ -1,5 +1,6 @@
 //! A [`ThreadBuilder`] that is run where it cannot be: on a thread that belongs to a pool already.
 
+use crate::rig::pool::guest_pool;
 use heist::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, block_on, join};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -76,7 +77,7 @@ fn a_thread_cannot_be_run_inside_a_task() {
 
 #[test]
 fn a_thread_cannot_be_run_on_a_thread_that_works_in_a_pool_as_a_guest() {
-    let (outer, (half, thread)) = (outer(), half_started());
+    let (outer, (half, thread)) = (guest_pool(2), half_started());
     let seen = catch_unwind(AssertUnwindSafe(|| outer.fork(|_| thread.run())));
     check_message(&*seen.unwrap_err());
     check_pools(outer, half);

@@ -20,7 +20,7 @@ const ALL: [CapturedBy; 4] =
     [CapturedBy::StartHandler, CapturedBy::ExitHandler, CapturedBy::PanicHandler, CapturedBy::ThreadName];
 
 fn holding(captured: &Arc<()>, by: CapturedBy) -> ThreadPool {
-    let (builder, held) = (ThreadPoolBuilder::new().num_threads(2), Arc::clone(captured));
+    let (builder, held) = (ThreadPoolBuilder::new().num_threads(2).guests(true), Arc::clone(captured));
     let builder = match by {
         CapturedBy::StartHandler => builder.start_handler(move |_| _ = std::hint::black_box(&held)),
         CapturedBy::ExitHandler => builder.exit_handler(move |_| _ = std::hint::black_box(&held)),

@@ -4,7 +4,7 @@
 //! indices. Public bugs of this kind: tokio #8372 (a worker counted twice), Go #45867 (an idle P beside work).
 
 use crate::rig::fenced;
-use crate::rig::pool::pool;
+use crate::rig::pool::{guest_pool, pool};
 use crate::rig::watchdog::watch;
 use heist::{ThreadPool, ThreadPoolBuilder, current_num_threads, current_thread_index};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -417,7 +417,7 @@ fn an_index_belongs_to_its_pool() {
 fn guests_have_an_index_alone() {
     let _watch = watch!();
     for n in SIZES {
-        let pool = pool(n);
+        let pool = guest_pool(n);
         let mut scratch = Scratch::new(n);
         std::thread::scope(|threads| {
             for _ in 0..3 {

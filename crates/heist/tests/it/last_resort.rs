@@ -154,6 +154,7 @@ fn the_warning_comes_once() {
         let warnings = stderr.lines().filter(|line| line.starts_with("heist:")).count();
         assert_eq!(warnings, 1, "{stderr}");
         assert!(stderr.contains("blocking"), "the warning says what to do: {stderr}");
+        assert!(stderr.contains(&format!("from {}:", file!())), "and which job: {stderr}");
         return;
     }
     let pool = Arc::new(pool(1));

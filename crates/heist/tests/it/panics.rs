@@ -6,7 +6,7 @@
 
 use crate::rig::child;
 use crate::rig::fenced;
-use crate::rig::pool::pool;
+use crate::rig::pool::{guest_pool, pool};
 use crate::rig::watchdog::watch;
 use heist::{ThreadPool, ThreadPoolBuilder};
 use heist_sync::atomic::{AtomicUsize, Ordering};
@@ -332,7 +332,7 @@ const CASES: &[Case] = &[
 fn every_case_on_every_pool() {
     let _watch = watch!();
     for n in SIZES {
-        let pool = pool(n);
+        let (pool, guests) = (pool(n), guest_pool(n));
         for case in CASES {
             for armed in [false, true] {
                 for round in 0..ROUNDS {
@@ -349,7 +349,7 @@ fn every_case_on_every_pool() {
                         // Caught by the job itself.
                         1 => pool.install(|| catch_unwind(AssertUnwindSafe(run))),
                         // On a guest of the pool, if a worker sleeps.
-                        _ => catch_unwind(AssertUnwindSafe(|| pool.fork(|_| run()))),
+                        _ => catch_unwind(AssertUnwindSafe(|| guests.install(run))),
                     };
                     let name = defuse(caught.expect_err(&what));
                     assert!(case.arrives.contains(&name), "{what}: {name} arrived");

@@ -5,6 +5,7 @@
 
 use crate::rig::compute::compute;
 use crate::rig::fenced;
+use crate::rig::gate::Gate;
 use crate::rig::ledger::Ledger;
 use crate::rig::pool::pool;
 use crate::rig::watchdog::watch;
@@ -89,6 +90,48 @@ fn jobs_from_outside_run_beside_thousands_of_joins() {
                 });
             });
         }
+    }
+}
+
+/// A job comes from outside in the very moment in which a wait ends: its sleeping waiter is granted a permit to help with, and goes on by
+/// itself. If that one does not take what it was granted, it stays where wake-ups are sent to, and swallows them.
+#[test]
+fn a_job_from_outside_at_the_end_of_a_wait() {
+    let _watch = watch!();
+    let rounds = 150;
+    for made in MADE {
+        with_pool(made, 2, |pool| {
+            let about_to_end = AtomicUsize::new(0);
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    for round in 0..rounds {
+                        let stolen = AtomicBool::new(false);
+                        let wait_for_thief = || {
+                            while !stolen.load(Ordering::Acquire) {
+                                std::thread::yield_now();
+                            }
+                        };
+                        let end_soon = || {
+                            stolen.store(true, Ordering::Release);
+                            // Longer than the waiter spins: it sleeps.
+                            compute(250);
+                            about_to_end.store(round + 1, Ordering::Release);
+                            compute(round as u64 % 16);
+                        };
+                        pool.install(|| heist::join(wait_for_thief, end_soon));
+                    }
+                });
+                for round in 0..rounds {
+                    while about_to_end.load(Ordering::Acquire) <= round {
+                        std::hint::spin_loop();
+                    }
+                    let (send, ran) = channel();
+                    pool.spawn(move || send.send(()).unwrap());
+                    let ran = ran.recv_timeout(SOON);
+                    assert!(ran.is_ok(), "{made:?}: job {round} from outside does not run");
+                }
+            });
+        });
     }
 }
 
@@ -265,6 +308,46 @@ fn a_pool_of_the_calling_thread_alone() {
     .unwrap();
 }
 
+/// Nobody can run instead of a thread that says that it blocks: what is queued waits for the other threads, and if all block, for the first
+/// that goes on.
+#[test]
+fn blocking_lends_to_nobody() {
+    let _watch = watch!();
+    const N: usize = 2;
+    for made in MADE {
+        with_pool(made, N, |pool| {
+            let (go, may_run) = (Gate::new(), Arc::new(AtomicBool::new(false)));
+            let block = || {
+                let (blocked, go) = (Gate::new(), go.clone());
+                let blocks = blocked.clone();
+                pool.spawn(move || {
+                    heist::blocking(|| {
+                        assert_eq!(heist::current_thread_index(), None);
+                        blocks.open();
+                        go.block();
+                    });
+                });
+                blocked.block();
+            };
+            let (send, ran) = channel();
+            let spawn = || {
+                let (send, may_run) = (send.clone(), Arc::clone(&may_run));
+                pool.spawn(move || send.send(may_run.load(Ordering::Acquire)).unwrap());
+            };
+            block();
+            spawn();
+            assert_eq!(ran.recv_timeout(SOON), Ok(false), "{made:?}: the other thread is there");
+            block();
+            spawn();
+            // A window in which it must not run, not a wait.
+            std::thread::sleep(Duration::from_millis(50));
+            may_run.store(true, Ordering::Release);
+            go.open();
+            assert_eq!(ran.recv_timeout(SOON), Ok(true), "{made:?}: more threads run than the pool has");
+        });
+    }
+}
+
 /// While the only thread says that it blocks, there is still no second one; what was spawned meanwhile runs after.
 #[test]
 fn blocking_on_the_calling_thread_alone() {
@@ -297,4 +380,47 @@ fn blocking_on_the_calling_thread_alone() {
 fn in_fenced_mode() {
     let _watch = watch!();
     fenced::rerun_fenced(module_path!(), &["bursts_from", "a_wait_helps", "calling_thread_alone"]);
+}
+
+/// A thread that took another's permit would leave its own to nobody, for good. So threads park and rise, wait and help, with calls from
+/// outside that would be guests elsewhere; and each time as many jobs as there are threads still meet.
+#[test]
+fn every_thread_keeps_its_own_permit() {
+    let _watch = watch!();
+    const N: usize = 3;
+    for made in MADE {
+        with_pool(made, N, |pool| {
+            for round in 0..300 {
+                std::thread::scope(|threads| {
+                    for _ in 0..2 {
+                        threads.spawn(|| {
+                            let caller = std::thread::current().id();
+                            let (a, b) = pool.fork(|f| {
+                                assert_ne!(
+                                    std::thread::current().id(),
+                                    caller,
+                                    "a guest in a pool without spares"
+                                );
+                                f.join(|_| (compute(round % 7 * 30), 1).1, |_| (compute(round % 5 * 50), 2).1)
+                            });
+                            assert_eq!(a + b, 3);
+                        });
+                    }
+                });
+                let meet = Arc::new(std::sync::Barrier::new(N));
+                let (send, met) = channel();
+                for _ in 0..N {
+                    let (meet, send) = (Arc::clone(&meet), send.clone());
+                    pool.spawn(move || {
+                        meet.wait();
+                        send.send(()).unwrap();
+                    });
+                }
+                for _ in 0..N {
+                    met.recv_timeout(SOON)
+                        .expect("a permit is lost: fewer jobs run at once than there are threads");
+                }
+            }
+        });
+    }
 }

@@ -435,6 +435,7 @@ fn the_global_pool_is_built_once() {
         ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
         let message = error_of(ThreadPoolBuilder::new().build_global());
         assert!(message.contains("already been initialized"), "{message}");
+        assert!(message.contains("before anything uses that pool"), "it says what to do: {message}");
         assert_eq!(heist::current_num_threads(), 3);
         assert_eq!(heist::broadcast(|c| c.index()), [0, 1, 2]);
         return;
@@ -517,14 +518,14 @@ fn an_error_of_the_spawn_handler_fails_the_build() {
                 .num_threads(3)
                 .spawn_handler(|thread| {
                     if thread.index() == failing {
-                        return Err(std::io::Error::other("no seat left"));
+                        return Err(std::io::Error::other("no thread left"));
                     }
                     handles.push(std::thread::spawn(move || thread.run()));
                     Ok(())
                 })
                 .build(),
         );
-        assert!(message.contains("no seat left"), "{message}");
+        assert!(message.contains("no thread left"), "{message}");
         // Those that were started leave again.
         assert_eq!(handles.len(), failing);
         handles.into_iter().for_each(|handle| handle.join().unwrap());

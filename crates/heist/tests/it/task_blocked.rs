@@ -11,7 +11,7 @@ use crate::rig::byte;
 use crate::rig::count::Count;
 use crate::rig::fenced;
 use crate::rig::gate::Gate;
-use crate::rig::pool::pool;
+use crate::rig::pool::{guest_pool, pool};
 use crate::rig::watchdog::watch;
 use heist::{ThreadPool, ThreadPoolBuilder, task, time};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -343,8 +343,8 @@ fn behind_threads_from_outside() {
         ran.block();
     };
     for workers in [1, 2] {
-        let guests = pool(workers);
-        guests.fork(|_| wait_for_a_task(&guests));
+        let guests = guest_pool(workers);
+        guests.install(|| wait_for_a_task(&guests));
         // One that is the pool's only thread is overtaken by nobody: there is no other.
         if workers == 1 {
             continue;

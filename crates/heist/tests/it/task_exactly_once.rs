@@ -26,7 +26,7 @@ use std::task::{Context, Poll, Waker};
 const SIZES: [usize; 6] = [1, 2, 3, 4, 8, 16];
 
 /// What a thread outside of the pool is asked to do.
-enum Errand {
+enum Request {
     /// With the flag that the sleeper looks at.
     Wake(Waker, Arc<AtomicBool>),
     Spawn(SpawnIn),
@@ -38,22 +38,22 @@ type SpawnIn = Box<dyn FnOnce(&ThreadPool) + Send>;
 struct World {
     ends: Arc<Ends>,
     turns: AtomicUsize,
-    outside: Sender<Errand>,
+    outside: Sender<Request>,
     /// Not if the pool's handle is gone.
     may_spawn_outside: bool,
     seed: u64,
 }
 
-/// Runs the errands: in bursts, so that rings overflow.
-fn run_errands(errands: &Receiver<Errand>, pool: Option<&ThreadPool>, mut random: Random) {
+/// Runs the requests: in bursts, so that rings overflow.
+fn run_requests(requests: &Receiver<Request>, pool: Option<&ThreadPool>, mut random: Random) {
     let mut burst = Vec::new();
-    while let Ok(first) = errands.recv() {
+    while let Ok(first) = requests.recv() {
         burst.push(first);
-        burst.extend(errands.try_iter().take(random.below(1000)));
-        for errand in burst.drain(..) {
-            match errand {
-                Errand::Wake(waker, flag) => wake(&waker, &flag),
-                Errand::Spawn(spawn) => spawn(pool.expect("asked for only if there is one")),
+        burst.extend(requests.try_iter().take(random.below(1000)));
+        for request in burst.drain(..) {
+            match request {
+                Request::Wake(waker, flag) => wake(&waker, &flag),
+                Request::Spawn(spawn) => spawn(pool.expect("asked for only if there is one")),
             }
         }
     }
@@ -89,7 +89,7 @@ impl Future for Nap<'_> {
         self.woken = Some(Arc::clone(&flag));
         let waker = cx.waker().clone();
         match self.by {
-            0 => self.world.outside.send(Errand::Wake(waker, flag)).expect("somebody listens"),
+            0 => self.world.outside.send(Request::Wake(waker, flag)).expect("somebody listens"),
             1 => heist::spawn(move || wake(&waker, &flag)),
             2 => drop(task::spawn(async move { wake(&waker, &flag) })),
             3 => {
@@ -129,7 +129,7 @@ fn family(world: Arc<World>, first: usize, end: usize) -> Boxed {
                 0 => heist::spawn(move || drop(task::spawn(child))),
                 1 if world.may_spawn_outside => {
                     let spawn: SpawnIn = Box::new(move |pool| drop(pool.spawn_task(child)));
-                    world.outside.send(Errand::Spawn(spawn)).expect("somebody listens");
+                    world.outside.send(Request::Spawn(spawn)).expect("somebody listens");
                 }
                 2 => drop(task::spawn(child)),
                 _ => children.push(task::spawn(child)),
@@ -151,7 +151,7 @@ fn family(world: Arc<World>, first: usize, end: usize) -> Boxed {
 
 /// One round of `tasks` tasks. Returns how many turns it took.
 fn round(workers: usize, tasks: usize, seed: u64, drop_the_pool: bool) -> usize {
-    let (outside, errands) = channel();
+    let (outside, requests) = channel();
     let ends = Ends::new(tasks);
     let world = Arc::new(World {
         ends: Arc::clone(&ends),
@@ -165,12 +165,12 @@ fn round(workers: usize, tasks: usize, seed: u64, drop_the_pool: bool) -> usize 
     let random = generator(seed, u64::MAX);
     let pool = if drop_the_pool {
         drop(pool);
-        std::thread::spawn(move || run_errands(&errands, None, random));
+        std::thread::spawn(move || run_requests(&requests, None, random));
         None
     } else {
         let pool = Arc::new(pool);
-        let for_errands = Arc::clone(&pool);
-        std::thread::spawn(move || run_errands(&errands, Some(&for_errands), random));
+        let for_requests = Arc::clone(&pool);
+        std::thread::spawn(move || run_requests(&requests, Some(&for_requests), random));
         Some(pool)
     };
     ends.wait();

@@ -378,6 +378,34 @@ fn an_aborted_task_is_cancelled() {
     }
 }
 
+/// A shut-down waits for jobs, timers and sockets, and not for calls on threads that are not the pool's; the task that awaits such a call
+/// still ends.
+#[test]
+fn a_shutdown_does_not_wait_for_blocking_calls() {
+    let _watch = watch!();
+    let (pool, begun, go) = (named(1), Gate::new(), Gate::new());
+    let (begins, goes) = (begun.clone(), go.clone());
+    let task = pool.spawn_task(async move {
+        let call = task::spawn_blocking(move || {
+            begins.open();
+            goes.block();
+            5
+        });
+        (call.await.unwrap(), thread())
+    });
+    begun.block();
+    // It would not return: the call ends only after.
+    pool.shutdown().unwrap();
+    assert!(!task.is_finished());
+    go.open();
+    assert_eq!(block_on(task).unwrap(), (5, NAME.into()));
+    // A computation is a job of the pool, and with it the task that awaits it.
+    let pool = named(1);
+    let task = pool.spawn_task(async { task::compute(|| 6).await });
+    pool.shutdown().unwrap();
+    assert!(task.is_finished());
+}
+
 #[test]
 fn a_report_names_what_is_left() {
     let _watch = watch!();

@@ -5,9 +5,10 @@
 //!
 //! `HEIST_STRESS=10` runs ten times as many jobs; `HEIST_SEED` repeats a run.
 
+use crate::rig::child;
 use crate::rig::fenced;
 use crate::rig::ledger::Ledger;
-use crate::rig::pool::pool;
+use crate::rig::pool::{guest_pool, pool};
 use crate::rig::scale::scaled;
 use crate::rig::seed::{base_seed, generator};
 use crate::rig::watchdog::watch;
@@ -245,6 +246,55 @@ fn spawns_until_shutdown() {
     }
 }
 
+/// Guests come and go by the million, from threads that come and go as well, through pools that do: nothing is lost, and nothing grows.
+#[test]
+fn guests_come_and_go() {
+    let _watch = watch!();
+    // What the process has in memory is also other tests'.
+    if child::case().is_none() {
+        child::ends_well(&mut child::child(module_path!(), "guests_come_and_go", "alone"));
+        return;
+    }
+    const THREADS: usize = 100;
+    let calls = scaled(1_000_000) / THREADS;
+    let ran = AtomicUsize::new(0);
+    let global = |i: usize| {
+        let (a, b) = heist::join(|| ran.fetch_add(1, Ordering::Relaxed) < usize::MAX, || i & 1);
+        assert_eq!((a, b), (true, i & 1));
+    };
+    let turn = |first: usize| {
+        std::thread::scope(|threads| {
+            for t in first..first + 10 {
+                threads.spawn(move || {
+                    let mut own = guest_pool(2);
+                    for i in 0..calls {
+                        match i % 1000 {
+                            0 => own = guest_pool(1 + i % 3),
+                            n if n % 2 == 0 => own.install(|| global(i)),
+                            _ => global(i + t),
+                        }
+                    }
+                });
+            }
+        });
+    };
+    // The allocator has got what it keeps for threads that come and go after some of them.
+    (0..6).for_each(|n| turn(10 * n));
+    let before = resident_kib();
+    (6..THREADS / 10).for_each(|n| turn(10 * n));
+    let grown = resident_kib().saturating_sub(before);
+    let pools_made = calls.div_ceil(1000);
+    assert_eq!(ran.into_inner(), THREADS * (calls - pools_made));
+    assert!(grown < 16 << 10, "{grown} KiB more after {THREADS} threads than after sixty");
+}
+
+/// What the process has in memory.
+fn resident_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a line for it");
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
+}
+
 /// Several threads outside of the pool fork at once: some become guests, some queue.
 #[test]
 fn forks_from_outside() {
@@ -254,7 +304,7 @@ fn forks_from_outside() {
     const N: usize = 6;
     let calls = scaled(300_000) / SIZES.len();
     for (round, size) in SIZES.into_iter().enumerate() {
-        let pool = pool(size);
+        let pool = guest_pool(size);
         let ledger = Ledger::new(calls * sizes[N]);
         let next = AtomicUsize::new(0);
         std::thread::scope(|threads| {

@@ -5,4 +5,5 @@ mod rig;
 
 mod exactly_once;
 mod random_programs;
+mod rising;
 mod work_conserving;

@@ -36,9 +36,11 @@ where
         return append_known(vec, par_iter, len);
     }
     let mut parts: LinkedList<Vec<T>> = par_iter.drive_unindexed(Bins::new());
-    if vec.capacity() == 0 && parts.len() == 1 {
-        *vec = parts.pop_front().expect("there is one");
-        return;
+    // The first part is most of the result, or a good share of it; to grow it in place is cheaper than to copy it.
+    if vec.capacity() == 0
+        && let Some(first) = parts.pop_front()
+    {
+        *vec = first;
     }
     vec.reserve(parts.iter().map(Vec::len).sum());
     for mut part in parts {
@@ -86,11 +88,7 @@ where
     vec.reserve(len);
     let before = vec.len();
     let filled = drive(Slots::new(&mut vec.spare_capacity_mut()[..len]));
-    assert!(
-        filled.len() == len,
-        "the iterator has {} items instead of the {len} that its length promised",
-        filled.len()
-    );
+    assert!(filled.len() == len, "expected {len} total writes, but got {}", filled.len());
     filled.release();
     // SAFETY: the `len` slots behind the old end were filled, without a gap, and have just been released to `vec`.
     unsafe { vec.set_len(before + len) };

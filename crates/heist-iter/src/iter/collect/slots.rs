@@ -87,7 +87,7 @@ impl<'c, T> Filled<'c, T> {
 
     #[inline]
     fn push(&mut self, item: T) {
-        assert!(self.filled < self.slots.len, "more items than the iterator's length, {}", self.slots.len);
+        assert!(self.filled < self.slots.len, "too many values pushed to consumer");
         // SAFETY: within the borrowed space, by the assertion.
         let slot = unsafe { self.slots.start.add(self.filled) };
         // SAFETY: the slot is ours and has no item yet.
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "more items than the iterator's length, 1")]
+    #[should_panic(expected = "too many values pushed to consumer")]
     fn one_item_too_many_panics() {
         let mut space: Vec<Arc<()>> = Vec::with_capacity(1);
         let (left, _right, _) = Slots::new(&mut space.spare_capacity_mut()[..1]).split_at(1);

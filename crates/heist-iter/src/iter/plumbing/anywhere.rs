@@ -20,7 +20,7 @@ pub(super) trait Cuttable<T>: Send + Sized {
     fn cut_fresh(self, items: usize) -> (Self, Self, ReducerOf<Self, T>);
 
     /// Cuts off what comes after the next `items`.
-    fn cut_begun(begun: Self::Begun, folder: FolderOf<Self, T>, items: usize) -> Cut<Self, T>;
+    fn cut_begun(begun: Self::Begun, folder: FolderOf<Self, T>, items: usize) -> BegunCut<Self, T>;
 
     /// Whether any further item would be in vain.
     fn is_full(&self) -> bool;
@@ -28,13 +28,37 @@ pub(super) trait Cuttable<T>: Send + Sized {
 
 type FolderOf<K, T> = <<K as Cuttable<T>>::Consumer as Consumer<T>>::Folder;
 type ReducerOf<K, T> = <<K as Cuttable<T>>::Consumer as Consumer<T>>::Reducer;
+type BegunCut<K, T> = ((<K as Cuttable<T>>::Begun, FolderOf<K, T>), K, ReducerOf<K, T>);
 type ResultOf<K, T> = <<K as Cuttable<T>>::Consumer as Consumer<T>>::Result;
 
-/// The near part goes on with what has begun.
-pub(super) struct Cut<K: Cuttable<T>, T> {
-    near: (K::Begun, FolderOf<K, T>),
+/// How far a part has come.
+enum Part<K: Cuttable<T>, T> {
+    /// There is no folder yet.
+    Fresh(K),
+    /// A folder has taken items, and this stays behind.
+    Begun(K::Begun, FolderOf<K, T>),
+}
+
+/// The near part goes on as it was.
+struct Cut<K: Cuttable<T>, T> {
+    near: Part<K, T>,
     far: K,
     reducer: ReducerOf<K, T>,
+}
+
+impl<K: Cuttable<T>, T> Part<K, T> {
+    fn cut(self, items: usize) -> Cut<K, T> {
+        match self {
+            Part::Fresh(cuttable) => {
+                let (near, far, reducer) = cuttable.cut_fresh(items);
+                Cut { near: Part::Fresh(near), far, reducer }
+            }
+            Part::Begun(begun, folder) => {
+                let ((begun, folder), far, reducer) = K::cut_begun(begun, folder, items);
+                Cut { near: Part::Begun(begun, folder), far, reducer }
+            }
+        }
+    }
 }
 
 /// A consumer that can be divided without saying where: it is kept, and left parts are split off.
@@ -54,9 +78,9 @@ impl<T, C: UnindexedConsumer<T>> Cuttable<T> for Kept<C> {
         (Kept(self.0.split_off_left()), self, reducer)
     }
 
-    fn cut_begun(begun: C, folder: C::Folder, _items: usize) -> Cut<Self, T> {
+    fn cut_begun(begun: C, folder: C::Folder, _items: usize) -> BegunCut<Self, T> {
         let reducer = begun.to_reducer();
-        Cut { near: (begun.split_off_left(), folder), far: Kept(begun), reducer }
+        ((begun.split_off_left(), folder), Kept(begun), reducer)
     }
 
     fn is_full(&self) -> bool {
@@ -80,9 +104,9 @@ impl<T, C: Consumer<T>> Cuttable<T> for Promised<C> {
         (Promised(near), Promised(far), reducer)
     }
 
-    fn cut_begun(_begun: PhantomData<C>, folder: C::Folder, items: usize) -> Cut<Self, T> {
+    fn cut_begun(_begun: PhantomData<C>, folder: C::Folder, items: usize) -> BegunCut<Self, T> {
         let (folder, far, reducer) = C::cut_begun(folder, items);
-        Cut { near: (PhantomData, folder), far: Promised(far), reducer }
+        ((PhantomData, folder), Promised(far), reducer)
     }
 
     fn is_full(&self) -> bool {
@@ -96,70 +120,51 @@ where
     P: Producer,
     K: Cuttable<P::Item>,
 {
-    if plan.wants_cut(items.len, true) && !cuttable.is_full() {
-        let middle = items.len / 2;
-        let (near, far) = items.split_at(middle);
-        let (near_cuttable, far_cuttable, reducer) = cuttable.cut_fresh(middle);
-        let (left, right) = pool::join_here(
-            move || run(plan.halved(), near, near_cuttable),
-            move |migrated| run(plan.far_half(migrated), far, far_cuttable),
-        );
-        return reducer.reduce(left, right);
-    }
-    let (begun, folder) = cuttable.begin();
-    go_on::<P, K>(plan, items, begun, folder)
+    go_on(plan, items, Part::Fresh(cuttable))
 }
 
-/// Runs `items` into a folder that has begun.
-fn go_on<P, K>(
-    mut plan: Plan,
-    mut items: Items<P>,
-    begun: K::Begun,
-    mut folder: FolderOf<K, P::Item>,
-) -> ResultOf<K, P::Item>
+/// Runs `items`, which are the rest of a part.
+fn go_on<P, K>(mut plan: Plan, mut items: Items<P>, mut part: Part<K, P::Item>) -> ResultOf<K, P::Item>
 where
     P: Producer,
     K: Cuttable<P::Item>,
 {
     let mut clock = Clock::default();
-    while !folder.full() {
-        if plan.wants_cut(items.len, false) {
+    loop {
+        let (is_full, is_fresh) = match &part {
+            Part::Fresh(cuttable) => (cuttable.is_full(), true),
+            Part::Begun(_, folder) => (folder.full(), false),
+        };
+        if !is_full && plan.wants_cut(items.len, is_fresh) {
             clock.stop(&plan);
-            return cut::<P, K>(plan, items, begun, folder);
+            // Goes on with the near half, and offers the far half. In one place only: a fork is much code for each loop.
+            let middle = items.len / 2;
+            let (near, far) = items.split_at(middle);
+            let Cut { near: near_part, far: far_cuttable, reducer } = part.cut(middle);
+            let (left, right) = pool::join_here(
+                move || go_on(plan.halved(), near, near_part),
+                move |context| run(plan.far_half(context.migrated()), far, far_cuttable),
+            );
+            return reducer.reduce(left, right);
+        }
+        let (begun, folder) = match part {
+            Part::Fresh(cuttable) => cuttable.begin(),
+            Part::Begun(begun, folder) => (begun, folder),
+        };
+        if is_full {
+            clock.stop(&plan);
+            drop((items, begun));
+            return complete(folder);
         }
         match items.run_block(folder, &mut clock, &mut plan) {
-            (rest_folder, Some(rest)) => (folder, items) = (rest_folder, rest),
-            (last_folder, None) => {
+            (folder, Some(rest)) => (part, items) = (Part::Begun(begun, folder), rest),
+            (folder, None) => {
                 clock.stop(&plan);
                 drop(begun);
-                return complete(last_folder);
+                return complete(folder);
             }
         }
     }
-    clock.stop(&plan);
-    drop((items, begun));
-    complete(folder)
-}
-
-/// Goes on with the near half, and offers the far half.
-fn cut<P, K>(
-    plan: Plan,
-    items: Items<P>,
-    begun: K::Begun,
-    folder: FolderOf<K, P::Item>,
-) -> ResultOf<K, P::Item>
-where
-    P: Producer,
-    K: Cuttable<P::Item>,
-{
-    let middle = items.len / 2;
-    let (near, far) = items.split_at(middle);
-    let Cut { near: (begun, folder), far: far_cuttable, reducer } = K::cut_begun(begun, folder, middle);
-    let (left, right) = pool::join_here(
-        move || go_on::<P, K>(plan.halved(), near, begun, folder),
-        move |migrated| run(plan.far_half(migrated), far, far_cuttable),
-    );
-    reducer.reduce(left, right)
 }
 
 /// Ends a stretch.

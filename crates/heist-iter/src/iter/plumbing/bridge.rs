@@ -2,7 +2,7 @@
 
 use super::anywhere::{self, Kept, Promised};
 use super::plan::{Items, Plan};
-use super::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer, by_index};
+use super::{Consumer, Producer, ProducerCallback, UnindexedConsumer, by_index};
 use crate::iter::IndexedParallelIterator;
 use crate::pool;
 
@@ -10,8 +10,8 @@ use crate::pool;
 /// [`drive`](IndexedParallelIterator::drive).
 ///
 /// ```
-/// use heist_iter::iter::plumbing::{bridge, Consumer, ProducerCallback, UnindexedConsumer};
-/// use heist_iter::prelude::*;
+/// use heist::iter::plumbing::{bridge, Consumer, ProducerCallback, UnindexedConsumer};
+/// use heist::prelude::*;
 ///
 /// /// Adds a number to every item, on the producer's side.
 /// struct Plus(std::ops::Range<usize>, usize);
@@ -85,11 +85,8 @@ where
     // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
     if C::ANYWHERE {
         let plan = Plan::new::<P, C>(&producer, len);
-        if plan.is_divisible(len) {
-            pool::enter(move || anywhere::run(plan, Items { producer, len }, Kept(consumer)))
-        } else {
-            run_here(producer, consumer)
-        }
+        let run = move || anywhere::run(plan, Items { producer, len }, Kept(consumer));
+        if plan.is_divisible(len) { pool::enter(run) } else { run() }
     } else {
         bridge_producer_consumer(len, producer, consumer)
     }
@@ -98,8 +95,8 @@ where
 /// Drives a producer of `len` items into a consumer.
 ///
 /// ```
-/// use heist_iter::iter::plumbing::{bridge_producer_consumer, Consumer, Folder, Reducer, Producer, ProducerCallback};
-/// use heist_iter::prelude::*;
+/// use heist::iter::plumbing::{bridge_producer_consumer, Consumer, Folder, Reducer, Producer, ProducerCallback};
+/// use heist::prelude::*;
 ///
 /// struct Count;
 /// impl<T: Send> Consumer<T> for Count {
@@ -136,28 +133,15 @@ where
     C: Consumer<P::Item>,
 {
     let plan = Plan::new::<P, C>(&producer, len);
-    if plan.is_divisible(len) {
-        pool::enter(move || {
-            let items = Items { producer, len };
-            // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
-            if C::CUTS_BEGUN {
-                anywhere::run(plan, items, Promised(consumer))
-            } else {
-                by_index::run_all(plan, items, consumer)
-            }
-        })
-    } else {
-        run_here(producer, consumer)
-    }
-}
-
-/// Too few items to divide: they run on the calling thread, in a pool or not.
-fn run_here<P: Producer, C: Consumer<P::Item>>(producer: P, consumer: C) -> C::Result {
-    let folder = consumer.into_folder();
-    if folder.full() {
-        drop(producer);
-        folder.complete()
-    } else {
-        producer.fold_with(folder).complete()
-    }
+    let run = move || {
+        let items = Items { producer, len };
+        // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
+        if C::CUTS_BEGUN {
+            anywhere::run(plan, items, Promised(consumer))
+        } else {
+            by_index::run_all(plan, items, consumer)
+        }
+    };
+    // Too few items to divide run on the calling thread, in a pool or not.
+    if plan.is_divisible(len) { pool::enter(run) } else { run() }
 }

@@ -102,7 +102,7 @@ where
     let (near_consumer, far_consumer, reducer) = consumer.split_at(middle);
     let ((done, left), right) = pool::join_here(
         move || run(plan.halved(), begun, near, near_consumer),
-        move |migrated| run_all(plan.far_half(migrated), far, far_consumer),
+        move |context| run_all(plan.far_half(context.migrated()), far, far_consumer),
     );
     (done, reducer.reduce(left, right))
 }

@@ -6,15 +6,25 @@
 //!
 //! # How a loop is divided
 //!
-//! A bridge does not decide in advance how many parts a loop has. It folds *blocks* of the producer into one folder,
-//! takes the time, and lets blocks grow until one lasts about 10 us. Between two blocks it asks the pool whether
-//! another worker is wanting; if so, the rest is cut in half and the far half is offered. A loop that nobody wants a
-//! part of runs as one sequential stretch, with one folder, however long it is; one whose cost sits in a corner is cut
-//! again and again where the cost is. Short inputs end before anybody has been woken for them.
+//! A bridge does not decide in advance how many parts a loop has. It folds *blocks* of the producer into one folder, takes the time, and
+//! lets blocks grow until one lasts about 10 us. Between two blocks it asks the pool whether another worker would take a part; if so, the
+//! rest is cut in half and the far half is offered. A loop that nobody wants a part of runs as one sequential stretch, with one folder,
+//! however long it is; one whose cost sits in a corner is cut again and again where the cost is.
 //!
-//! What the items of a loop cost is remembered for the next time that the same loop runs (same types, and as many loops
-//! around it). It then is offered before its first item if that is worth while, and hardly measured if it is tiny. The
-//! memory only decides where a loop begins; what is measured overrules it after the first block.
+//! To offer something to a worker that is awake costs nanoseconds. To wake one costs the waker some 10 us. So light items are offered to
+//! whoever searches after about 2 us, but nobody is woken for them before 8 us have gone into the loop and 100 us are left: short inputs, and
+//! searches that succeed early, end before that. Items that take long themselves are offered at once, and so are all items of a loop that
+//! has fewer than 16 for each worker: one of them may be everything.
+//!
+//! What the items of a loop cost is remembered for the next time that the same loop runs (same types, and as many loops around it). It then
+//! is hardly measured if it is tiny, and offered before its first item if its items take long. The memory only decides where a loop begins;
+//! what is measured overrules it after the first block. It is kept because of loops inside of loops: without it a tiny inner loop pays for
+//! several looks at the clock each time.
+//!
+//! Three drivers share this plan. `anywhere` is for consumers that can be cut at any time; `by_index` for those that must know their place
+//! in advance, and so are cut ahead of where they run; `unindexed` for producers of unknown length. Which one a loop uses is a constant of
+//! its types (`ANYWHERE`, `CUTS_BEGUN`), so only one is compiled. `COSTLY_START` marks producers whose `into_iter` calls the user's closure
+//! (`map_init` and its like), which must not happen once per block.
 //!
 //! At the same places a bridge asks whether the folder is full, which is how `find_any` and its kin stop early.
 //!
@@ -46,8 +56,8 @@ pub use unindexed::bridge_unindexed;
 /// A producer may borrow from the frame that made it, so it cannot be returned. It is lent to a callback instead.
 ///
 /// ```
-/// use heist_iter::iter::plumbing::{Producer, ProducerCallback};
-/// use heist_iter::prelude::*;
+/// use heist::iter::plumbing::{Producer, ProducerCallback};
+/// use heist::prelude::*;
 ///
 /// struct First;
 /// impl<T> ProducerCallback<T> for First {
@@ -73,7 +83,7 @@ pub trait ProducerCallback<T> {
 /// A producer does not know its length by itself: whoever holds it passes the length along.
 ///
 /// ```
-/// use heist_iter::iter::plumbing::{bridge_producer_consumer, Producer};
+/// use heist::iter::plumbing::{bridge_producer_consumer, Producer};
 ///
 /// /// The numbers from `from`, as many as the length says.
 /// struct Count { from: usize, len: usize }
@@ -132,8 +142,8 @@ pub trait Producer: Send + Sized {
 /// Where the items go: a recipe for folders, divided in step with the producer.
 ///
 /// ```
-/// use heist_iter::iter::plumbing::{Consumer, Folder, Reducer};
-/// use heist_iter::prelude::*;
+/// use heist::iter::plumbing::{Consumer, Folder, Reducer};
+/// use heist::prelude::*;
 ///
 /// #[derive(Clone, Copy)]
 /// struct Longest;
@@ -249,8 +259,8 @@ pub trait UnindexedConsumer<I>: Consumer<I> {
 /// A source that can be cut somewhere, but not at a chosen index, and whose length is unknown.
 ///
 /// ```
-/// use heist_iter::iter::plumbing::{bridge_unindexed, Folder, UnindexedConsumer, UnindexedProducer};
-/// use heist_iter::prelude::*;
+/// use heist::iter::plumbing::{bridge_unindexed, Folder, UnindexedConsumer, UnindexedProducer};
+/// use heist::prelude::*;
 ///
 /// /// The leaves of an unbalanced binary tree.
 /// enum Tree { Leaf(u32), Node(Box<(Tree, Tree)>) }
@@ -285,11 +295,6 @@ pub trait UnindexedConsumer<I>: Consumer<I> {
 pub trait UnindexedProducer: Send + Sized {
     /// What is produced.
     type Item;
-
-    /// Whether a part goes on for as long as there is anything, however often it is cut, so that parts must be there before
-    /// the first of them begins.
-    #[doc(hidden)]
-    const TAKES_ALL: bool = false;
 
     /// Cuts in two if that is possible; the first part comes before the second.
     fn split(self) -> (Self, Option<Self>);

@@ -44,16 +44,16 @@ impl Pace {
         Pace { block: (items / SHARE).max(1), most: usize::MAX, is_known: false }
     }
 
-    /// The length of the next block when `len > 0` items are left.
+    /// The length of the next block when `len` items are left.
     #[inline]
     pub(super) fn next_block(&self, len: usize) -> usize {
-        self.block.min(self.quick().max(len / SHARE)).min(self.most).clamp(1, len)
+        self.block.min(self.quick().max(len / SHARE)).min(self.most).max(1).min(len)
     }
 
     /// The length of a next block that is over soon.
     #[inline]
     pub(super) fn short_block(&self, len: usize) -> usize {
-        self.next_block(len).min(self.quick()).max(1)
+        self.next_block(len).min(self.quick().max(1))
     }
 
     #[inline]
@@ -82,6 +82,12 @@ impl Pace {
     /// The items that last about a block, as far as known.
     pub(super) fn block(&self) -> usize {
         self.block.min(self.most)
+    }
+
+    /// How long `len` items will last, if they are like those before.
+    #[inline]
+    pub(super) fn expect_ns(&self, len: usize) -> u64 {
+        (len as u64).saturating_mul(BLOCK_NS) / self.block as u64
     }
 
     /// Learns that `items` took `spent_ns`.

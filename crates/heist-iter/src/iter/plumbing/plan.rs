@@ -3,7 +3,8 @@
 use super::habit::{self, Habit, Inside};
 use super::pace::Pace;
 use super::{Folder, Producer};
-use crate::pool;
+use crate::pool::{self, Demand};
+use heist_sync::clock::ticks;
 use std::time::Instant;
 
 /// A loop first runs alone for so long, unless it is known to last longer. If it ends within that time, nobody is woken
@@ -12,6 +13,13 @@ const TRIAL_NS: u64 = 2_000;
 
 /// A loop that is expected to last longer than this is shared before its first item.
 const WORTH_NS: u64 = 8_000;
+
+/// Nobody is woken for light items before they have been run for so long: a search may be over by then, and a wake-up costs its waker as
+/// much.
+const WAKE_AFTER_NS: u64 = 8_000;
+
+/// Nor if less than this is left: a few wake-ups' worth.
+const WAKE_LEFT_NS: u64 = 100_000;
 
 /// The trial runs at least one item. With fewer items per worker than this, one item is too large a share of the loop
 /// to be run while the other workers wait, as long as nothing is known about it.
@@ -27,6 +35,9 @@ const TELLING: usize = 8;
 /// A loop that is expected to end within this time is not even measured, if no other loop runs inside of it.
 const TINY_NS: u64 = 500;
 
+/// The first block of such a loop does not take more than this. That is some microseconds, whatever the counter's rate.
+const TINY_TICKS: u64 = 10_000;
+
 /// But one in so many is, so that a wrong expectation does not last.
 const TINY_MEASURED_EVERY: u32 = 16;
 
@@ -39,6 +50,8 @@ pub(super) struct Plan {
     budget: usize,
     /// What is left of [`TRIAL_NS`].
     trial_ns: u64,
+    /// For how long items have been run.
+    spent_ns: u64,
     pace: Pace,
     habit: Habit,
     /// The items of the whole loop.
@@ -60,14 +73,20 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The plan for a whole loop from `P` into `C`.
+    #[inline]
     pub(super) fn new<P: Producer, C>(producer: &P, len: usize) -> Plan {
-        let workers = pool::current_num_threads();
         let depth = habit::depth();
-        let habit = Habit::of::<P, C>(depth);
+        Self::with_habit(Habit::of::<P, C>(depth), depth, producer.min_len(), producer.max_len(), len)
+    }
+
+    fn with_habit(habit: Habit, depth: u32, min: usize, max: usize, len: usize) -> Plan {
+        let workers = pool::current_num_threads();
         let this_loop = habit::begin_loop();
         let mut is_tiny = false;
         let expected_ns = habit.expect_ns(len);
         let (budget, trial_ns, pace) = match expected_ns {
+            // As with `join`: each may wait for the others.
+            _ if len <= workers => (workers, 0, Pace::UNKNOWN),
             Some(expected) if expected >= WORTH_NS => {
                 let pace = Pace::guessed(len, expected);
                 (if pace.is_light() { 0 } else { workers }, 0, pace)
@@ -80,10 +99,11 @@ impl Plan {
             None => (workers, 0, Pace::UNKNOWN),
         };
         Plan {
-            min: producer.min_len().max(1),
-            max: producer.max_len().max(1),
+            min: min.max(1),
+            max: max.max(1),
             budget: if workers > 1 { budget } else { 0 },
             trial_ns,
+            spent_ns: 0,
             pace,
             habit,
             whole: len,
@@ -111,14 +131,24 @@ impl Plan {
         }
         // INVARIANT: a folder gets at most `max` items, because whatever it begins with is not longer.
         let must = is_fresh && len > self.max;
-        must || self.trial_ns == 0 && !self.pace.is_small(len) && self.is_wanted()
+        must || self.trial_ns == 0 && !self.pace.is_small(len) && self.is_wanted(len)
     }
 
-    /// Whether somebody would take a part. As long as nothing is known about the cost, only the budget says so: a
-    /// wanting worker may be looking at a handful of additions.
+    /// Whether somebody would take a part of `len` items. As long as nothing is known about the cost, only the budget says so: whoever
+    /// searches may be looking at a handful of additions.
     #[inline]
-    fn is_wanted(&self) -> bool {
-        self.budget > 0 || self.pace.is_known() && pool::wants_work()
+    fn is_wanted(&self, len: usize) -> bool {
+        if !self.pace.is_light() && self.budget > 0 {
+            return true;
+        }
+        match if self.pace.is_known() { pool::demand() } else { Demand::None } {
+            Demand::None => false,
+            Demand::Awake => true,
+            Demand::Asleep => {
+                !self.pace.is_light()
+                    || self.spent_ns >= WAKE_AFTER_NS && self.pace.expect_ns(len) >= WAKE_LEFT_NS
+            }
+        }
     }
 
     /// The plan for either half after a cut.
@@ -133,6 +163,7 @@ impl Plan {
         let mut plan = self.halved();
         if is_migrated {
             plan.this_loop = habit::loops_begun();
+            plan.spent_ns = WAKE_AFTER_NS;
             // Where one thief was wanting there may be more. Light items come to an end often enough to ask then.
             if !plan.pace.is_light() {
                 plan.budget = plan.budget.max(pool::current_num_threads());
@@ -152,12 +183,13 @@ impl Plan {
         }
     }
 
-    /// After the first block of a loop that is believed to be tiny. If other loops ran inside of it, the expectation may
-    /// be that of other levels of a recursion, and the rest is measured; else there is no rest worth dividing.
+    /// After the first block, of `spent` ticks, of a loop that is believed to be tiny. If that took too long, or if other loops ran inside
+    /// of it, so that the expectation may be that of other levels of a recursion, the rest is measured; else there is no rest worth
+    /// dividing.
     #[inline]
-    fn check_tiny(&mut self) {
+    fn check_tiny(&mut self, spent: u64) {
         self.is_tiny = false;
-        if habit::loops_begun() == self.this_loop {
+        if spent < TINY_TICKS && habit::loops_begun() == self.this_loop {
             self.pace = Pace::AT_ONCE;
         }
     }
@@ -167,6 +199,7 @@ impl Plan {
     fn learn(&mut self, items: usize, clock: &mut Clock) {
         let spent_ns = clock.lap(items);
         self.trial_ns = self.trial_ns.saturating_sub(spent_ns);
+        self.spent_ns += spent_ns;
         self.pace.learn(items, spent_ns);
     }
 
@@ -251,8 +284,11 @@ impl<P: Producer> Items<P> {
         let block = plan.next_block(self.len);
         let is_last = block >= self.len || P::COSTLY_START;
         let is_measured = if is_last { plan.is_new } else { !plan.is_tiny };
+        let mut begun = 0;
         if is_measured {
             clock.start();
+        } else if !is_last {
+            begun = ticks();
         }
         let (now, rest) = if is_last {
             (self, None)
@@ -265,7 +301,7 @@ impl<P: Producer> Items<P> {
         if is_measured {
             plan.learn(now.len, clock);
         } else if !is_last {
-            plan.check_tiny();
+            plan.check_tiny(ticks().wrapping_sub(begun));
         }
         (folder, rest)
     }

@@ -35,7 +35,7 @@ where
         let _inside = Inside::of(habit::depth());
         let expected = habit.expect_ns(1).map(Duration::from_nanos);
         let since = Instant::now();
-        let result = if expected.is_some_and(|whole| whole < WORTH) && !P::TAKES_ALL {
+        let result = if expected.is_some_and(|whole| whole < WORTH) {
             let folder = consumer.split_off_left().into_folder();
             finish(Run { levels: TRIAL_LEVELS, ..Run::new(budget, producer, folder) }, consumer)
         } else {
@@ -91,8 +91,8 @@ where
         drop(producer);
         return consumer.into_folder().complete();
     }
-    let is_wanted = P::TAKES_ALL || prospect.is_worth_cutting();
-    let (near, far) = if is_wanted && (prospect.budget > 0 || pool::wants_work()) {
+    let is_wanted = prospect.is_worth_cutting();
+    let (near, far) = if is_wanted && (prospect.budget > 0 || pool::should_offer_work()) {
         producer.split()
     } else {
         (producer, None)
@@ -180,7 +180,7 @@ where
         }
         run = run.run_piece(piece);
         let is_worth = run.expected.is_none_or(|whole| whole > WORTH);
-        if is_worth && !run.pieces.is_empty() && pool::wants_work() {
+        if is_worth && !run.pieces.is_empty() && pool::should_offer_work() {
             return give_away(run, consumer);
         }
     }
@@ -201,7 +201,7 @@ where
     let near_consumer = consumer.split_off_left();
     let (left, right) = pool::join_here(
         move || finish(run, near_consumer),
-        move |migrated| start(prospect.after(migrated), far, consumer),
+        move |context| start(prospect.after(context.migrated()), far, consumer),
     );
     reducer.reduce(left, right)
 }

@@ -9,7 +9,7 @@ use std::cell::Cell;
 ///
 /// Outside of a pool `push_limit` is null, so the first comparison of a push leads to the slow path, which then looks where
 /// it is; the fast path has no test of its own for that.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub struct Hot {
     own: Own,
@@ -17,7 +17,7 @@ pub struct Hot {
 }
 
 /// The owner's line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Own {
     /// The first free slot. Written by the owner only; a forcing thief reads it.
@@ -27,7 +27,7 @@ struct Own {
 }
 
 /// The line that the owner only reads while nobody asks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Bounds {
     /// Slots at or above it must not be pushed on the fast path: the end of the stack, or an address below all slots
@@ -60,27 +60,15 @@ impl Hot {
         }
     }
 
-    #[cfg(any(heist_loom, heist_shuttle))]
-    pub(super) fn outside(dummy: *mut Slot) -> Self {
-        Self {
-            own: Own { head: AtomicPtr::new(dummy), worker: Cell::new(std::ptr::null()) },
-            bounds: Bounds {
-                push_limit: AtomicPtr::new(PUSH_ASKED),
-                pop_limit: AtomicPtr::new(POP_ASKED),
-                fenced: AtomicBool::new(false),
-                asked_fenced: AtomicBool::new(false),
-            },
-        }
-    }
-
     /// The worker of this thread, null outside of a pool.
     #[inline(always)]
     pub fn worker(&self) -> *const () {
         self.own.worker.get()
     }
 
+    /// The first free slot.
     #[inline(always)]
-    pub(super) fn head(&self) -> *mut Slot {
+    pub fn head(&self) -> *mut Slot {
         // ORDERING: relaxed; the owner reads its own writes.
         self.own.head.load(Ordering::Relaxed)
     }
@@ -227,11 +215,15 @@ mod place {
     use heist_sync::thread_local;
 
     thread_local! {
-        static HOT: *mut Hot = Box::into_raw(Box::new(Hot::outside(Box::into_raw(Box::new(Slot::new())))));
+        static HOT: *mut Hot = {
+            let hot = Box::<Hot>::default();
+            hot.leave(dummy());
+            Box::into_raw(hot)
+        };
     }
 
     pub fn dummy() -> *mut Slot {
-        Box::into_raw(Box::new(Slot::new()))
+        Box::into_raw(Box::default())
     }
 
     /// The calling thread's block.

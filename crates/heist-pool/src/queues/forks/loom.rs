@@ -8,6 +8,7 @@
 
 use super::{Care, Floor, Look, Popped, Pushed, Slot, Stack, hot};
 use crate::queues::forks::Hot;
+use crate::signal::Awaited;
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{Parker, StdArc as Arc, thread};
 use loom::model::Builder;
@@ -98,7 +99,7 @@ impl Owner {
     fn push(&self, job: &Job) -> *mut Slot {
         // SAFETY: loom checks it: nobody has the frame.
         job.given.with_mut(|p| unsafe { *p = GIVEN });
-        let slot = self.hot.top();
+        let slot = self.hot.head();
         // SAFETY: the job stays until the model ends.
         unsafe { self.hot.push_at(slot, Job::exec, job.frame()) };
         slot
@@ -174,7 +175,7 @@ impl Owner {
     }
 
     fn leave(self) {
-        assert_eq!(self.stack.position(self.hot.top()), 0);
+        assert_eq!(self.stack.position(self.hot.head()), 0);
         self.stack.leave(self.hot);
         // FORK-E7: all visitors have gone.
         super::hot::end();
@@ -296,7 +297,7 @@ fn race_with(
     innermost: &'static (dyn Fn(&Owner) + Sync),
     thefts: &[&'static [Theft]],
 ) {
-    let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+    let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
     let jobs: Arc<[Job]> = (0..jobs).map(|_| Job::default()).collect();
     let thief = Thief { stack: stack.clone(), parker: parker.clone() };
     let thieves = thefts.iter().map(|&thefts| {
@@ -422,7 +423,7 @@ fn fenced_force_against_pops() {
 #[test]
 fn a_wait_against_the_end() {
     check(3, |first| {
-        let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+        let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
         let thief = {
             let (stack, parker) = (stack.clone(), parker.clone());
             move || {
@@ -441,7 +442,7 @@ fn a_wait_against_the_end() {
 #[test]
 fn entering_against_a_thief() {
     check(3, |owner_first| {
-        let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+        let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
         let thief = Thief { stack: stack.clone(), parker: parker.clone() };
         let owner = move || {
             let (owner, jobs) = (Owner::enter(&stack, &parker, Asked), [Job::default()]);
@@ -464,7 +465,7 @@ fn entering_against_a_thief() {
 #[test]
 fn leaving_against_a_visit() {
     check(3, |first| {
-        let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+        let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
         let visitor = stack.clone();
         let visit = move || {
             let _ = visitor.arm();
@@ -475,8 +476,8 @@ fn leaving_against_a_visit() {
 
 /// A thread that has stolen from another: it runs that job, and then a stranger's, each of which forks one job.
 fn steal_back(owner_first: bool, below: bool) {
-    let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
-    let (thief_stack, thief_parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+    let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
+    let (thief_stack, thief_parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
     let thief_thread = Arc::new(std::sync::OnceLock::new());
 
     // Not a descendant of the stolen job: only its own thread may run it here.
@@ -565,8 +566,8 @@ enum OnTop {
 
 /// A waiter against a thief that runs a stranger on top of the stolen job, as `yield_now` does in it.
 fn stranger_on_top(owner_first: bool, how: OnTop) {
-    let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
-    let (thief_stack, thief_parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+    let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
+    let (thief_stack, thief_parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
     // Who has stolen the job, if anybody has.
     let stolen_by = Arc::new(std::sync::OnceLock::new());
     let stranger = {
@@ -656,7 +657,7 @@ fn steal_back_forces_no_stranger_open_for_itself() {
 
 /// A thread that goes to sleep asks, fences and looks, while the owner pushes.
 fn look_before_sleep(owner_first: bool, begin: Begin) {
-    let (stack, parker) = (Arc::new(Stack::new()), Arc::new(Parker::new()));
+    let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
     let seen = Arc::new(AtomicUsize::new(0));
     let sleeper = {
         let (stack, parker, seen) = (stack.clone(), parker.clone(), seen.clone());

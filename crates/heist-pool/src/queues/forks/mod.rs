@@ -44,18 +44,20 @@ pub struct Stack {
     strangers: AtomicUsize,
 }
 
-impl Stack {
-    /// An empty stack that nobody owns.
-    pub fn new() -> Self {
+/// An empty stack that nobody owns.
+impl Default for Stack {
+    fn default() -> Self {
         Self {
-            word: CachePadded::new(AtomicU64::new(Word::EMPTY.bits())),
-            slots: slot::Slots::new(SLOTS + 1),
+            word: CachePadded::new(AtomicU64::new(Word::EMPTY.0)),
+            slots: slot::slots(SLOTS + 1),
             hot: AtomicPtr::new(std::ptr::null_mut()),
             visitors: AtomicUsize::new(0),
             strangers: AtomicUsize::new(0),
         }
     }
+}
 
+impl Stack {
     /// See the field.
     pub fn strangers(&self) -> usize {
         self.strangers.load(Ordering::Relaxed)
@@ -86,7 +88,7 @@ impl Stack {
     }
 
     fn load(&self, ordering: Ordering) -> Word {
-        Word::from_bits(self.word.load(ordering))
+        Word(self.word.load(ordering))
     }
 
     /// One step of the word; the word found instead if it was another.
@@ -94,15 +96,9 @@ impl Stack {
         // ORDERING(FORK-E1): release publishes the slots up to the new split to the thief that claims them; acquire on the
         // thief's side is the other end. The owner needs acquire so that a slot it gets back by a reset is its own
         // again after the thief's last look.
-        match self.word.compare_exchange(from.bits(), to.bits(), Ordering::AcqRel, Ordering::Acquire) {
+        match self.word.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => Ok(()),
-            Err(found) => Err(Word::from_bits(found)),
+            Err(found) => Err(Word(found)),
         }
-    }
-}
-
-impl Default for Stack {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -1,6 +1,6 @@
 //! The owner's side: push and pop without a fence, the slow paths behind the two bounds, and coming and going.
 
-use super::{Exec, Hot, SLOTS, Slot, Stack, hot::dummy};
+use super::{Exec, Hot, SLOTS, Slot, Stack, Word, hot::dummy};
 use heist_policy as policy;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
@@ -38,9 +38,8 @@ impl Hot {
     #[inline(always)]
     pub unsafe fn push(&self, call: Exec, frame: *mut ()) -> *mut Slot {
         let slot = self.head();
-        // SAFETY: the head is a slot of the own stack, which has one beyond the limit, or the dummy.
-        unsafe { &*slot }.fill(call, frame);
-        self.set_head(slot.wrapping_add(1));
+        // SAFETY: by the caller, and it is the head.
+        unsafe { self.push_at(slot, call, frame) };
         slot
     }
 
@@ -51,18 +50,12 @@ impl Hot {
     #[inline(always)]
     pub unsafe fn push_at(&self, slot: *mut Slot, call: Exec, frame: *mut ()) {
         debug_assert_eq!(slot, self.head());
-        // SAFETY: as in `push`.
+        // SAFETY: the head is a slot of the own stack, which has one beyond the limit, or the dummy.
         unsafe { &*slot }.fill(call, frame);
         self.set_head(slot.wrapping_add(1));
     }
 
-    /// The top, for the form of fork that carries it along.
-    #[inline(always)]
-    pub fn top(&self) -> *mut Slot {
-        self.head()
-    }
-
-    /// Whether the push has to go on with [`Stack::push_slow`], or, outside of a pool, with [`Hot::undo_outside`].
+    /// Whether the push has to go on with `Stack::push_slow`, or, outside of a pool, with [`Hot::undo_outside`].
     #[inline(always)]
     pub fn is_slow_push(&self, slot: *mut Slot) -> bool {
         // ORDERING(FORK-E6): head before limit. Partner: a thread about to sleep asks, `barrier::heavy`, reads the heads.
@@ -72,7 +65,7 @@ impl Hot {
         slot >= self.push_limit()
     }
 
-    /// Takes the slot off the top. True if the caller must go on with [`Stack::pop_slow`].
+    /// Takes the slot off the top. True if the caller must go on with `Stack::pop_slow`.
     ///
     /// # Safety
     /// `slot` is the one that was pushed last and has not been popped.
@@ -115,7 +108,7 @@ impl Stack {
         let found = self.load(Ordering::Relaxed);
         debug_assert_eq!(found.tail(), found.split());
         // No thief can be in a claim: the stack is empty. Forcing thieves of an earlier owner fail on the new epoch.
-        self.word.store(found.reset(0).bits(), Ordering::Release);
+        self.word.store(found.reset(0).0, Ordering::Release);
         self.hot.store(std::ptr::from_ref(hot).cast_mut(), Ordering::Release);
     }
 
@@ -157,19 +150,25 @@ impl Stack {
 
     /// Shares half of the private part, rounded up, and answers the request.
     fn share_half(&self, hot: &Hot, head: usize) {
-        let mut word = self.load(Ordering::Relaxed);
-        loop {
-            let split = word.split() + policy::publish(head - word.split());
-            hot.set_pop_limit(self.at(split));
-            match self.swap_word(word, word.move_split(split)) {
-                Ok(()) => break,
-                Err(found) => word = found,
-            }
-        }
+        self.share_up_to(hot, |word| word.split() + policy::publish(head - word.split()));
         hot.clear_asked(self.at(SLOTS));
         // ORDERING(FORK-E8): the request is cleared before the caller looks for sleepers; partner: who goes to sleep counts
         // itself before it asks. Either we see the sleeper, or its request comes after our clearing and stays.
         fence(Ordering::SeqCst);
+    }
+
+    /// Moves the border up to where `split` says.
+    fn share_up_to(&self, hot: &Hot, split: impl Fn(Word) -> usize) {
+        let mut word = self.load(Ordering::Relaxed);
+        loop {
+            let split = split(word);
+            // INVARIANT(I3): bound first, then the word.
+            hot.set_pop_limit(self.at(split));
+            match self.swap_word(word, word.move_split(split)) {
+                Ok(()) => return,
+                Err(found) => word = found,
+            }
+        }
     }
 
     /// Answers a request between two forks. False if nothing is private: then the request stays.
@@ -184,20 +183,14 @@ impl Stack {
     }
 
     /// Shares everything that is private, for an owner that is about to block or to leave its thread to a long call.
+    /// True if there was any.
     pub fn share_all(&self, hot: &Hot) -> bool {
         let head = self.position(hot.head());
-        let mut word = self.load(Ordering::Relaxed);
-        if word.split() >= head {
-            return false;
+        let has_private = self.load(Ordering::Relaxed).split() < head;
+        if has_private {
+            self.share_up_to(hot, |_| head);
         }
-        loop {
-            hot.set_pop_limit(self.at(head));
-            match self.swap_word(word, word.move_split(head)) {
-                Ok(()) => break,
-                Err(found) => word = found,
-            }
-        }
-        true
+        has_private
     }
 
     /// Goes on with a pop that met its bound: the slot is shared, stolen, or somebody asks for work.

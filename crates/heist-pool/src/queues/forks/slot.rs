@@ -1,12 +1,13 @@
 //! A slot of the fork stack: what to call, and where its frame lies.
 
 use super::{Floor, State};
+use crate::signal::Awaited;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use heist_sync::planted::is_planted;
-use std::ops::Deref;
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 use std::{
     alloc::{self, Layout},
+    ops::Deref,
     ptr::NonNull,
 };
 
@@ -19,7 +20,7 @@ pub type Exec = unsafe fn(frame: *mut ());
 ///
 /// The fields are relaxed atomics, so that threads outside of any pool can share one dummy slot; the ordering comes from the
 /// thieves' word.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(32))]
 pub struct Slot {
     call: AtomicPtr<()>,
@@ -30,15 +31,6 @@ pub struct Slot {
 impl Slot {
     #[cfg(not(any(heist_loom, heist_shuttle)))]
     pub(super) const fn new() -> Self {
-        Self {
-            call: AtomicPtr::new(std::ptr::null_mut()),
-            frame: AtomicPtr::new(std::ptr::null_mut()),
-            state: AtomicU64::new(0),
-        }
-    }
-
-    #[cfg(any(heist_loom, heist_shuttle))]
-    pub(super) fn new() -> Self {
         Self {
             call: AtomicPtr::new(std::ptr::null_mut()),
             frame: AtomicPtr::new(std::ptr::null_mut()),
@@ -73,14 +65,6 @@ impl Slot {
         self.state.fetch_or(State::taken_bits(thief, floor), Ordering::Release);
     }
 
-    /// The owner announces that it will sleep. False if the job has ended: then it must not.
-    #[must_use]
-    pub fn announce_wait(&self) -> bool {
-        // ORDERING: acquire for the result if it is there already (FORK-E2).
-        // LIVENESS(W1): one word holds wait and done. Either we find done, or the thief's swap finds wait and wakes us.
-        !State(self.state.fetch_or(State::WAIT, Ordering::Acquire)).is_done()
-    }
-
     /// The thief's last access. True if the owner has to be woken.
     #[must_use]
     pub(super) fn finish(&self) -> bool {
@@ -97,6 +81,18 @@ impl Slot {
     pub(super) fn clear(&self) {
         // ORDERING: relaxed; the next thief gets it with the word (FORK-E1).
         self.state.store(State::FREE.0, Ordering::Relaxed);
+    }
+}
+
+impl Awaited for Slot {
+    fn is_over(&self) -> bool {
+        self.state().is_done()
+    }
+
+    fn announce_wait(&self) -> bool {
+        // ORDERING: acquire for the result if it is there already (FORK-E2).
+        // LIVENESS(W1): one word holds wait and done. Either we find done, or the thief's swap finds wait and wakes us.
+        !State(self.state.fetch_or(State::WAIT, Ordering::Acquire)).is_done()
     }
 }
 
@@ -153,24 +149,16 @@ unsafe impl Send for Slots {}
 #[cfg(not(any(heist_loom, heist_shuttle)))]
 unsafe impl Sync for Slots {}
 
+/// The slots of a stack under a checker, where there are few.
 #[cfg(any(heist_loom, heist_shuttle))]
-#[derive(Debug)]
-pub(super) struct Slots(Box<[Slot]>);
+pub(super) type Slots = Box<[Slot]>;
 
-#[cfg(any(heist_loom, heist_shuttle))]
-impl Slots {
-    pub fn new(n: usize) -> Self {
-        Self((0..n).map(|_| Slot::new()).collect())
-    }
-}
-
-#[cfg(any(heist_loom, heist_shuttle))]
-impl Deref for Slots {
-    type Target = [Slot];
-
-    fn deref(&self) -> &[Slot] {
-        &self.0
-    }
+/// So many slots without jobs.
+pub(super) fn slots(n: usize) -> Slots {
+    #[cfg(any(heist_loom, heist_shuttle))]
+    return (0..n).map(|_| Slot::default()).collect();
+    #[cfg(not(any(heist_loom, heist_shuttle)))]
+    Slots::new(n)
 }
 
 #[cfg(all(test, target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]

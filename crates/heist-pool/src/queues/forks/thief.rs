@@ -70,7 +70,7 @@ impl Stack {
 
     /// Where the forks of a job begin that the owner runs now.
     pub fn floor(&self, hot: &Hot) -> Floor {
-        Floor { position: self.position(hot.top()), strangers: self.strangers() }
+        Floor { position: self.position(hot.head()), strangers: self.strangers() }
     }
 
     /// As [`steal`](Self::steal), for a waiter that may only take what was forked by the job in its own `slot`, which the

@@ -1,0 +1,250 @@
+//! Closures that a report can name: which of the program's closures a thread of the pool is inside of, where that was called, and since
+//! when. Forks have no names: they are too cheap for that. What they belong to has one.
+
+use super::Threads;
+use crate::worker::Doing;
+use heist_sync::StdArc as Arc;
+use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use heist_sync::clock::coarse_ms;
+use heist_sync::lock;
+use std::cell::Cell;
+use std::fmt;
+use std::panic::Location;
+use std::ptr;
+use std::time::Duration;
+
+/// What a named closure was given to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClosureKind {
+    /// A detached job.
+    Job,
+    /// A job that another thread waits for: `install`, and what is made of it.
+    Install,
+    /// `blocking`.
+    Blocking,
+    /// A job that a task awaits.
+    Compute,
+}
+
+const KINDS: [ClosureKind; 4] =
+    [ClosureKind::Job, ClosureKind::Install, ClosureKind::Blocking, ClosureKind::Compute];
+
+/// A closure that a thread was inside of a moment ago.
+#[derive(Clone, Copy, Debug)]
+pub struct Closure {
+    /// What it was given to.
+    pub kind: ClosureKind,
+    /// Where that was called.
+    pub site: &'static Location<'static>,
+    /// For how long it has been running, to a few milliseconds.
+    pub since: Duration,
+}
+
+/// What a thread of a pool was doing a moment ago.
+///
+/// See `heist::ThreadInfo` for an example.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ThreadState {
+    /// It looks for work, or sleeps until there is some.
+    Idle,
+    /// It runs a job.
+    Job,
+    /// It polls a task.
+    Poll,
+    /// It waits for something, or is inside of `blocking`, and has lent its permit.
+    Waiting,
+}
+
+impl fmt::Display for ThreadState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Idle => "is idle",
+            Self::Job => "runs a job",
+            Self::Poll => "polls a task",
+            Self::Waiting => "waits",
+        })
+    }
+}
+
+/// A thread of the pool, as it was a moment ago.
+#[derive(Debug)]
+pub struct ThreadNow {
+    /// Its name.
+    pub name: Option<Box<str>>,
+    /// What it was doing.
+    pub state: ThreadState,
+    /// The innermost closure with a name that it was inside of.
+    pub closure: Option<Closure>,
+}
+
+/// What a thread publishes of the closure that it is inside of.
+pub(super) struct Entry {
+    worker: u16,
+    name: Option<Box<str>>,
+    /// The site, with the kind in its lowest bits; null for no closure.
+    word: AtomicPtr<Location<'static>>,
+    /// Since when, in milliseconds, with the number of changes above it: the same site may come back with another time.
+    stamp: AtomicU64,
+}
+
+const KIND: usize = 3;
+const _: () = assert!(align_of::<Location<'static>>() > KIND && KINDS.len() == KIND + 1);
+
+type Published = (*mut Location<'static>, u32);
+
+impl Entry {
+    fn load(&self) -> Published {
+        (self.word.load(Ordering::Relaxed), self.stamp.load(Ordering::Relaxed) as u32)
+    }
+
+    /// Only its own thread writes.
+    fn store(&self, (word, since_ms): Published) {
+        let changes = (self.stamp.load(Ordering::Relaxed) >> 32).wrapping_add(1);
+        self.word.store(ptr::null_mut(), Ordering::Relaxed);
+        // ORDERING: the null before the new stamp, and the new stamp before the new site; partner: `closure`, which reads the stamp on
+        // both sides of the site. Who reads this stamp reads this null or something newer; who reads the site below reads this stamp or
+        // a newer one. So a site between two equal stamps is theirs.
+        fence(Ordering::Release);
+        self.stamp.store(changes << 32 | u64::from(since_ms), Ordering::Relaxed);
+        self.word.store(word, Ordering::Release);
+    }
+
+    /// `None` also while it is being changed.
+    fn closure(&self) -> Option<Closure> {
+        let stamp = self.stamp.load(Ordering::Acquire);
+        let word = self.word.load(Ordering::Acquire);
+        if word.is_null() || stamp != self.stamp.load(Ordering::Relaxed) {
+            return None;
+        }
+        let since_ms = stamp as u32;
+        let kind = KINDS[word.addr() & KIND];
+        // SAFETY: `named` made it of a `&'static` and the kind.
+        let site = unsafe { &*word.map_addr(|a| a & !KIND) };
+        // A stamp that was taken after ours is not 49 days old.
+        let ms = (coarse_ms().wrapping_sub(since_ms) as i32).max(0) as u64;
+        Some(Closure { kind, site, since: Duration::from_millis(ms) })
+    }
+}
+
+heist_sync::thread_local! {
+    /// The entry of this thread; null outside of pools, and in guests.
+    static OWN: Cell<*const Entry> = const { Cell::new(ptr::null()) };
+}
+
+/// A thread's entry among its pool's, for as long as the thread belongs to the pool.
+pub(super) struct Enlisted<'a> {
+    threads: &'a Threads,
+    entry: Arc<Entry>,
+}
+
+impl<'a> Enlisted<'a> {
+    /// The calling thread, which is `worker`.
+    pub fn new(threads: &'a Threads, worker: u16) -> Self {
+        let name = std::thread::current().name().map(Box::from);
+        let word = AtomicPtr::new(ptr::null_mut());
+        let entry = Arc::new(Entry { worker, name, word, stamp: AtomicU64::new(0) });
+        lock(&threads.named).push(Arc::clone(&entry));
+        OWN.set(Arc::as_ptr(&entry));
+        Self { threads, entry }
+    }
+}
+
+impl Drop for Enlisted<'_> {
+    fn drop(&mut self) {
+        OWN.set(ptr::null());
+        lock(&self.threads.named).retain(|other| !Arc::ptr_eq(other, &self.entry));
+    }
+}
+
+/// Runs `f`, which was given to a function of heist's at `site`. A few nanoseconds on a thread of a pool.
+#[inline]
+pub fn named<R>(kind: ClosureKind, site: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
+    /// Puts back what was there, also if `f` panics.
+    struct Outer<'a>(&'a Entry, Published);
+    impl Drop for Outer<'_> {
+        fn drop(&mut self) {
+            self.0.store(self.1);
+        }
+    }
+    // SAFETY: it is null, or an entry that `Enlisted` keeps below us on this thread's stack.
+    let Some(entry) = (unsafe { OWN.get().as_ref() }) else { return f() };
+    let _outer = Outer(entry, entry.load());
+    let word = ptr::from_ref(site).cast_mut().map_addr(|a| a | kind as usize);
+    entry.store((word, coarse_ms()));
+    f()
+}
+
+impl Threads {
+    /// What each of its threads is doing; without guests, and without those that have not begun.
+    pub fn now(&self) -> Vec<ThreadNow> {
+        let entries = lock(&self.named).clone();
+        let now = |entry: &Arc<Entry>| {
+            let state = match self.table.get(entry.worker.into())?.status().doing() {
+                Doing::Loop => ThreadState::Idle,
+                Doing::Job => ThreadState::Job,
+                Doing::Poll => ThreadState::Poll,
+                Doing::Wait => ThreadState::Waiting,
+            };
+            Some(ThreadNow { name: entry.name.clone(), state, closure: entry.closure() })
+        };
+        entries.iter().filter_map(now).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        let word = AtomicPtr::new(ptr::null_mut());
+        Entry { worker: 0, name: None, word, stamp: AtomicU64::new(0) }
+    }
+
+    #[test]
+    fn closures_nest_and_outlive_panics() {
+        let own = entry();
+        let seen = || own.closure().map(|closure| (closure.kind, closure.site.line()));
+        let before = OWN.replace(&raw const own);
+        let (outer, inner) = (Location::caller(), Location::caller());
+        named(ClosureKind::Job, outer, || {
+            assert_eq!(seen(), Some((ClosureKind::Job, outer.line())));
+            named(ClosureKind::Blocking, inner, || {
+                assert_eq!(seen(), Some((ClosureKind::Blocking, inner.line())));
+            });
+            assert_eq!(seen(), Some((ClosureKind::Job, outer.line())));
+            let panics = || named(ClosureKind::Compute, inner, || panic!("on purpose"));
+            assert!(std::panic::catch_unwind(panics).is_err());
+            assert_eq!(seen(), Some((ClosureKind::Job, outer.line())));
+        });
+        assert_eq!(seen(), None);
+        OWN.set(before);
+        // Elsewhere it is just a call.
+        assert_eq!(named(ClosureKind::Job, outer, || 1), 1);
+        assert_eq!(seen(), None);
+    }
+
+    /// A site is never seen with the time of another.
+    #[test]
+    fn what_is_published_belongs_together() {
+        let own = entry();
+        let sites = [Location::caller(), Location::caller()].map(ptr::from_ref).map(<*const _>::cast_mut);
+        let now = coarse_ms();
+        std::thread::scope(|threads| {
+            let reader = threads.spawn(|| {
+                for _ in 0..20_000 {
+                    let Some(closure) = own.closure() else { continue };
+                    let is_old = closure.since > Duration::from_secs(500);
+                    assert_eq!(closure.kind, if is_old { ClosureKind::Install } else { ClosureKind::Job });
+                }
+            });
+            while !reader.is_finished() {
+                own.store((sites[0], now));
+                own.store((
+                    sites[1].map_addr(|a| a | ClosureKind::Install as usize),
+                    now.wrapping_sub(1_000_000),
+                ));
+            }
+        });
+    }
+}

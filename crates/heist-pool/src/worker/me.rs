@@ -1,0 +1,100 @@
+//! Who the thread is, and the owner's ends of its queues.
+
+use super::WorkerShared;
+use crate::permits::Permits;
+use crate::pool::Pool;
+use crate::queues::forks::Hot;
+use crate::queues::job::JobRef;
+use crate::queues::task::TaskRef;
+use heist_deque::Owner;
+use heist_os::WokenFor;
+use heist_sync::StdArc as Arc;
+use heist_sync::atomic::{Ordering, fence};
+use heist_sync::planted::is_planted;
+use heist_trace::{Event, Kind, Ring};
+
+/// What every part of a [`Worker`](super::Worker) needs of its thread.
+pub(super) struct Me {
+    pub pool: Arc<Pool>,
+    pub shared: Arc<WorkerShared>,
+    pub hot: &'static Hot,
+    /// The owner's end of its queue of spawned jobs.
+    pub spawned: Owner<JobRef>,
+}
+
+impl Me {
+    pub fn id(&self) -> u16 {
+        self.shared.id()
+    }
+
+    pub fn permits(&self) -> &Permits {
+        self.pool.permits()
+    }
+
+    /// Records an event. One predictable branch when nobody records.
+    #[inline]
+    pub fn trace(&self, kind: Kind, arg: u32) {
+        if self.pool.recorder().is_on() {
+            self.record(kind, arg);
+        }
+    }
+
+    #[cold]
+    fn record(&self, kind: Kind, arg: u32) {
+        let ring = self.shared.ring.get_or_init(|| Ring::new(crate::pool::RING_EVENTS));
+        let held =
+            Some(self.shared.home()).filter(|&index| self.permits().words().get(index).is_by(self.id()));
+        ring.record(Event::now(kind, self.id(), held, arg));
+    }
+
+    /// Something of this thread's stack was shared, behind a fence.
+    pub fn announce_shared(&self) {
+        self.shared.note_cpu(&self.pool);
+        self.permits().announce_fenced(&self.pool, WokenFor::Job);
+    }
+
+    /// Puts a job into the own queue and tells whoever sleeps.
+    pub fn spawn(&self, job: JobRef) {
+        self.spawned.push(job);
+        // ORDERING(PERMIT-E3): as in `Permits::announce`.
+        if !is_planted("idle_spawn_unfenced") {
+            fence(Ordering::SeqCst);
+        }
+        if self.permits().is_somebody_idle() {
+            self.spawned.share_all();
+        }
+        self.permits().announce_fenced(&self.pool, WokenFor::Job);
+    }
+
+    /// Puts a task at the end of the own run queue. Tells nobody.
+    pub fn push_task(&self, task: TaskRef) {
+        self.shared.tasks.push(task, |old| self.pool.queues().tasks.push_batch(old));
+    }
+
+    /// Lets others have what is queued here, because this thread will not get to it.
+    pub fn share_all(&self) {
+        self.shared.stack.share_all(self.hot);
+        self.spawned.share_all();
+        if let Some(task) = self.shared.tasks.take_lifo() {
+            self.push_task(task);
+        }
+    }
+
+    /// Everything that is queued here goes to the injectors: this thread has no permit to run it with.
+    pub fn hand_in(&self) {
+        while let Some(job) = self.spawned.pop() {
+            self.pool.inject(job);
+        }
+        self.hand_in_tasks();
+    }
+
+    /// All tasks that are queued here go to the injector.
+    pub fn hand_in_tasks(&self) {
+        let tasks = &self.shared.tasks;
+        if self.shared.has_tasks() {
+            let lifo = tasks.take_lifo();
+            self.pool.queues().tasks.push_batch(std::iter::from_fn(|| tasks.pop()).chain(lifo));
+            self.permits().announce(&self.pool, WokenFor::Task);
+        }
+    }
+}

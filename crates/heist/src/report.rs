@@ -1,0 +1,147 @@
+//! What a pool was doing when somebody stopped waiting for it.
+
+#[cfg(feature = "async")]
+use heist_async::task::{CallInfo, Info, dump_calls_of, dump_of};
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::threads::ThreadNow;
+use std::fmt;
+
+pub use heist_pool::raw::threads::ThreadState;
+
+/// What [`ThreadPool::shutdown_within`](crate::ThreadPool::shutdown_within) found when it stopped waiting.
+///
+/// ```
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let report = pool.shutdown_within(std::time::Duration::from_secs(10)).unwrap();
+/// assert_eq!((report.is_complete, report.threads), (true, 0));
+/// assert_eq!(report.to_string(), "the pool has ended; nothing was left");
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Whether every job, task and call was over and every thread had left in time.
+    pub is_complete: bool,
+    /// Tasks that were not over: where each was spawned, what it was doing, and since when. They have been aborted. Needs the feature `async`.
+    #[cfg(feature = "async")]
+    pub tasks: Vec<Info>,
+    /// Closures of [`spawn_blocking`](crate::task::spawn_blocking) and [`compute`](crate::task::compute) that were queued or running.
+    /// Needs the feature `async`.
+    #[cfg(feature = "async")]
+    pub calls: Vec<CallInfo>,
+    /// How many threads had not left.
+    pub threads: usize,
+    /// What these threads were doing, those that do not work for the pool yet excepted.
+    pub workers: Vec<ThreadInfo>,
+}
+
+/// A thread of a pool, as it was a moment ago.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (begin, begun) = std::sync::mpsc::channel();
+/// let (end, ended) = std::sync::mpsc::channel::<()>();
+/// pool.spawn(move || {
+///     begin.send(()).unwrap();
+///     let _ = ended.recv();
+/// });
+/// begun.recv().unwrap();
+/// let report = pool.shutdown_within(Duration::from_millis(10)).unwrap();
+/// let busy = report.workers.iter().find(|thread| thread.state() == heist::ThreadState::Job).unwrap();
+/// assert_eq!(busy.call().unwrap().site().file(), file!());
+/// println!("{busy}");
+/// # drop(end);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ThreadInfo {
+    name: Option<Box<str>>,
+    state: ThreadState,
+    #[cfg(feature = "async")]
+    call: Option<CallInfo>,
+}
+
+impl ThreadInfo {
+    fn new(thread: ThreadNow) -> Self {
+        Self {
+            name: thread.name,
+            state: thread.state,
+            #[cfg(feature = "async")]
+            call: thread.closure.map(CallInfo::of_closure),
+        }
+    }
+
+    /// The thread's name.
+    ///
+    /// See [`ThreadInfo`] for an example.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// What the thread was doing.
+    ///
+    /// See [`ThreadInfo`] for an example.
+    pub fn state(&self) -> ThreadState {
+        self.state
+    }
+
+    /// The closure that it was inside of: a detached job, what was given to `install`, `compute` or [`blocking`](crate::blocking); the
+    /// innermost of these. `None` in a poll, and in a half of a join or a job of a scope that another thread has opened.
+    /// Needs the feature `async`.
+    ///
+    /// See [`ThreadInfo`] for an example.
+    #[cfg(feature = "async")]
+    pub fn call(&self) -> Option<&CallInfo> {
+        self.call.as_ref()
+    }
+}
+
+impl fmt::Display for ThreadInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state;
+        write!(f, "thread {} {state}", self.name().unwrap_or("without a name"))?;
+        #[cfg(feature = "async")]
+        if let Some(call) = &self.call {
+            write!(f, ": {call}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    pub(crate) fn of(pool: &Pool, threads: usize) -> Self {
+        let workers = pool.threads().now().into_iter().map(ThreadInfo::new).collect();
+        #[cfg(feature = "async")]
+        {
+            let (tasks, calls) = (dump_of(pool), dump_calls_of(pool));
+            let is_complete = threads == 0 && tasks.is_empty() && calls.is_empty();
+            Self { is_complete, tasks, calls, threads, workers }
+        }
+        #[cfg(not(feature = "async"))]
+        Self { is_complete: threads == 0, threads, workers }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_complete {
+            return f.write_str("the pool has ended; nothing was left");
+        }
+        write!(f, "the pool has not ended: {} threads", self.threads)?;
+        #[cfg(feature = "async")]
+        {
+            let (n, m) = (self.tasks.len(), self.calls.len());
+            write!(f, ", {n} tasks, {m} blocking calls and computations")?;
+        }
+        writeln!(f)?;
+        self.workers.iter().try_for_each(|thread| writeln!(f, "  {thread}"))?;
+        #[cfg(feature = "async")]
+        {
+            self.tasks.iter().try_for_each(|task| writeln!(f, "  {task}"))?;
+            self.calls.iter().try_for_each(|call| writeln!(f, "  {call}"))?;
+        }
+        Ok(())
+    }
+}
