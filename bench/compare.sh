@@ -67,7 +67,7 @@ import json, math, statistics, sys
 
 LINE_MAX, ROW_MAX = 1.03, 1.10
 # Counts jump by whole threads, and ratios are there of the times that are compared anyway: they have bars of their own.
-NOT_COMPARED = {"threads", "voluntary switches", "wake-ups", "x rayon"}
+NOT_COMPARED = {"threads", "voluntary switches", "wake-ups", "x rayon", "ratio"}
 # A row of the kernel's, in a table without contestants.
 KERNEL = "futex"
 folder, rounds, lines = sys.argv[1], int(sys.argv[2]), sys.argv[3:]

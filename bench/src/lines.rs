@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::machine::Watch;
 use crate::race::Plan;
 use crate::report::{Report, Table};
-use crate::{beside, cold, deque, fib, idle, iters, little, loops, nested, spawn, tasks, tree};
+use crate::{beside, cold, deque, everyday, fib, idle, iters, little, loops, nested, spawn, tasks, tree};
 
 /// Above this share of a core in the hands of others, best times on all cores are too high.
 const BUSY: f64 = 0.1;
@@ -36,6 +36,8 @@ pub enum Line {
     Spawn,
     /// Parallel iterators: 24 workloads at three sizes, uneven loops, memory, 2 workers
     Iters,
+    /// Short loops, long items, pauses, sequential sources: against the plain loop and rayon, 2 workers
+    Everyday,
     /// Parallel sorts, also against the standard library's, 2 workers
     Sorts,
     /// Async tasks: spawn, turns, channels, a million at once, wake-ups, memory, 2 workers
@@ -67,6 +69,7 @@ impl Line {
             Line::Nested => nested::line(plan),
             Line::Spawn => spawn::line(plan),
             Line::Iters => iters::line(plan),
+            Line::Everyday => everyday::line(plan),
             Line::Sorts => iters::sorts::line(plan),
             Line::Tasks => tasks::line(plan),
             Line::Timers => tasks::timers::line(plan),
@@ -86,6 +89,7 @@ pub fn list() {
         println!("{:8} {}", value.get_name(), value.get_help().expect("every line has a doc comment"));
     }
     println!("{:8} Instructions per fork by callgrind: bench/instructions.sh", "-");
+    println!("{:8} What a program costs to build: bench/compile/run.py", "-");
 }
 
 pub fn run(args: &Args) -> ExitCode {

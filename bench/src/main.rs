@@ -9,6 +9,7 @@ mod beside;
 mod churn;
 mod cold;
 mod deque;
+mod everyday;
 mod fib;
 mod idle;
 mod iters;

@@ -57,6 +57,8 @@ pub enum Sense {
     AtMost,
     Below,
     AtLeast,
+    /// A limit that some rows may exceed; another figure says how many do.
+    Counted,
     /// No limit: the figure is there to be read.
     Reported,
 }
@@ -67,7 +69,7 @@ impl Bar {
             Sense::AtMost => self.measured <= self.limit,
             Sense::Below => self.measured < self.limit,
             Sense::AtLeast => self.measured >= self.limit,
-            Sense::Reported => true,
+            Sense::Counted | Sense::Reported => true,
         }
     }
 
@@ -76,6 +78,10 @@ impl Bar {
             Sense::AtMost => "<=",
             Sense::Below => "<",
             Sense::AtLeast => ">=",
+            Sense::Counted => {
+                let verdict = if self.measured <= self.limit { "ok" } else { "above" };
+                return format!("{:.3} {} [<= {}] {verdict}", self.measured, self.what, short(self.limit));
+            }
             Sense::Reported => return format!("{:.3} {}", self.measured, self.what),
         };
         let verdict = if self.is_met() { "ok" } else { "MISSED" };
@@ -201,7 +207,8 @@ impl Report {
 
     /// Prints how many bars were met and which were not; true if none was missed.
     pub fn print_verdict(&self) -> bool {
-        let limited = self.bars().filter(|(.., bar)| bar.sense != Sense::Reported).count();
+        let limited =
+            self.bars().filter(|(.., bar)| !matches!(bar.sense, Sense::Counted | Sense::Reported)).count();
         let missed: Vec<_> = self.bars().filter(|(.., bar)| !bar.is_met()).collect();
         println!("\n{} of {limited} bars met", limited - missed.len());
         for (table, row, bar) in &missed {

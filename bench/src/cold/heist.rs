@@ -6,7 +6,7 @@ use heist::{Fork, ThreadPool};
 
 use super::resident::Resident;
 use super::{Half, joined, left, rested, right};
-use crate::peers::heist::Heist;
+use crate::peers::heist::{Heist, guests};
 use crate::race::Race;
 use crate::report::{Bar, Sense, Table};
 
@@ -45,7 +45,7 @@ pub fn enter<'a>(
 ) {
     race.enter("heist join inside", move || residents.join.turn(steps));
     race.enter("heist Fork inside", move || residents.fork.turn(steps));
-    race.enter("heist fork outside", move || rested(|| outside.fork(|fork| forked(fork, steps))));
+    race.enter("heist fork outside", move || rested(|| guests().fork(|fork| forked(fork, steps))));
     race.enter("heist install outside", move || rested(|| outside.install(|| joined::<Heist>(steps))));
 }
 

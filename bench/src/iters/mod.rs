@@ -2,7 +2,7 @@
 //!
 //! The workloads are in `work/`; that folder is compiled twice, and `lib` is the library under test.
 
-mod inputs;
+pub mod inputs;
 mod loops;
 pub mod memory;
 mod rows;

@@ -4,6 +4,15 @@ use super::Backend;
 
 pub struct Heist;
 
+/// The pool whose callers are its guests, as those of the global pool are.
+pub fn guests() -> &'static heist::ThreadPool {
+    static POOL: std::sync::OnceLock<heist::ThreadPool> = std::sync::OnceLock::new();
+    POOL.get_or_init(|| {
+        let pool = heist::ThreadPoolBuilder::new().num_threads(2).guests(true);
+        pool.build().expect("heist starts its threads")
+    })
+}
+
 impl Backend for Heist {
     type Pool = heist::ThreadPool;
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use heist::ThreadPool;
 
 use super::SPAWNS;
+use crate::peers::heist::guests;
 use crate::race::Race;
 use crate::visit::repeat;
 
@@ -28,5 +29,5 @@ pub fn enter_scope<'a>(race: &mut Race<'a, u64>, pool: &'a ThreadPool) {
 
 pub fn enter_install<'a>(race: &mut Race<'a, i32>, pool: &'a ThreadPool) {
     race.enter("heist install", || repeat(20, 10, || pool.install(|| black_box(7))));
-    race.enter("heist fork", || repeat(20, 10, || pool.fork(|_| black_box(7))));
+    race.enter("heist fork", || repeat(20, 10, || guests().fork(|_| black_box(7))));
 }
