@@ -102,7 +102,7 @@ impl<'a, T: 'a + Copy + Send + Sync> ParallelExtend<&'a T> for LinkedList<T> {
 }
 
 /// The consumer into a linked list.
-struct Nodes;
+pub(super) struct Nodes;
 
 impl<T: Send> Consumer<T> for Nodes {
     type Folder = NodesFolder<T>;
@@ -134,7 +134,7 @@ impl<T: Send> UnindexedConsumer<T> for Nodes {
     }
 }
 
-struct NodesFolder<T>(LinkedList<T>);
+pub(super) struct NodesFolder<T>(LinkedList<T>);
 
 impl<T> Folder<T> for NodesFolder<T> {
     type Result = LinkedList<T>;

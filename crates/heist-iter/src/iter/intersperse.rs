@@ -352,15 +352,53 @@ where
     T: Clone,
 {
     fn reduce(self, left: Part<C::Result>, right: Part<C::Result>) -> Part<C::Result> {
+        let Between { base, separator } = self;
         let is_empty = left.is_empty && right.is_empty;
-        let reducer = self.base.to_reducer();
-        let right = if left.is_empty || right.is_empty || self.base.full() {
+        let reducer = base.to_reducer();
+        let right = if left.is_empty || right.is_empty || base.full() {
+            // Before there is a result, which a panic on the way out would forget.
+            drop((base, separator));
             right.result
         } else {
-            let inner = self.base.to_reducer();
-            let between = self.base.into_folder().consume(self.separator).complete();
+            let inner = base.to_reducer();
+            let between = base.into_folder().consume(separator).complete();
             inner.reduce(between, right.result)
         };
         Part { result: reducer.reduce(left.result, right), is_empty }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::extend::Nodes;
+    use super::*;
+    use std::collections::LinkedList;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
+    /// An item that can be counted, or one that panics when it is dropped.
+    #[derive(Clone)]
+    struct Item(Option<Arc<()>>);
+
+    impl Drop for Item {
+        fn drop(&mut self) {
+            assert!(self.0.is_some(), "on purpose");
+        }
+    }
+
+    #[test]
+    fn a_separator_that_panics_when_dropped_takes_no_items_along() {
+        for (has_left, has_right) in [(false, false), (true, false), (false, true)] {
+            let count = Arc::new(());
+            let part = |has_items: bool| {
+                let items = has_items.then(|| Item(Some(Arc::clone(&count))));
+                Part { result: LinkedList::from_iter(items), is_empty: !has_items }
+            };
+            let (left, right) = (part(has_left), part(has_right));
+            let between = Between { base: Nodes, separator: Item(None) };
+            let merge = || drop(between.reduce(left, right));
+            assert!(catch_unwind(AssertUnwindSafe(merge)).is_err());
+            assert_eq!(Arc::strong_count(&count), 1, "left: {has_left}, right: {has_right}");
+        }
     }
 }
