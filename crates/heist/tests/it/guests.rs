@@ -93,7 +93,8 @@ fn built_pools_take_guests_only_if_they_say_so() {
 #[test]
 fn a_caller_with_little_stack_queues() {
     let _watch = watch!();
-    let pool = guest_pool(2);
+    // How much is left, only the system knows.
+    let pool = ThreadPoolBuilder::new().num_threads(2).guests(true).os_hints(true).build().unwrap();
     let runs_here = |bytes: usize| {
         std::thread::scope(|threads| {
             let ask = || is_guest(&pool);
