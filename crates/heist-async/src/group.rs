@@ -179,10 +179,8 @@ impl<E: Send + 'static> TaskGroup<E> {
         while !self.set.is_empty() {
             self.one_ends().await;
         }
-        match lock(&self.shared).error.take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
+        let error = lock(&self.shared).error.take();
+        error.map_or(Ok(()), Err)
     }
 }
 

@@ -121,7 +121,8 @@ where
             }
         };
         let collection = par_iter.into_par_iter().map(keep_error).while_some().collect();
-        match lock(&first_error).take() {
+        let first_error = lock(&first_error).take();
+        match first_error {
             None => Ok(collection),
             Some(error) => {
                 drop(collection);

@@ -172,7 +172,8 @@ impl EndsThePool {
         |data| {
             // SAFETY: from `waker`, and the waker that is cloned has a count.
             let this = unsafe { &*data.cast::<Self>() };
-            if let Some(pool) = this.pool.lock().unwrap().take() {
+            let pool = this.pool.lock().unwrap().take();
+            if let Some(pool) = pool {
                 pool.close();
                 pool.threads().join();
             }

@@ -112,9 +112,16 @@ impl Threads {
     }
 
     fn join_handles(&self) {
-        for handle in std::mem::take(&mut *lock(&self.handles)) {
-            // Jobs and handlers do not unwind out of a thread.
-            let _ = handle.join();
+        loop {
+            // The lock is open while we join: a thread that leaves may find a task that came late, and start another thread for it.
+            let handles = std::mem::take(&mut *lock(&self.handles));
+            if handles.is_empty() {
+                return;
+            }
+            for handle in handles {
+                // Jobs and handlers do not unwind out of a thread.
+                let _ = handle.join();
+            }
         }
     }
 }

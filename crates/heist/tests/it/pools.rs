@@ -680,7 +680,8 @@ fn an_exit_handler_spawns() {
         let pool = ThreadPoolBuilder::new()
             .num_threads(n)
             .exit_handler(move |_| {
-                if let Some(send) = send.lock().unwrap().take() {
+                let send = send.lock().unwrap().take();
+                if let Some(send) = send {
                     heist::spawn(move || send.send(7).unwrap());
                 }
             })
