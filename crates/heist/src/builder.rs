@@ -126,12 +126,10 @@ impl fmt::Debug for ThreadBuilder {
 /// let error = heist::ThreadPoolBuilder::new().num_threads(most + 1).build().unwrap_err();
 /// assert!(error.to_string().contains("more than a pool can have"));
 /// ```
-#[derive(Debug)]
 pub struct ThreadPoolBuildError {
     kind: Kind,
 }
 
-#[derive(Debug)]
 enum Kind {
     AlreadyInitialized,
     CurrentThreadInPool,
@@ -151,14 +149,11 @@ impl From<io::Error> for ThreadPoolBuildError {
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::AlreadyInitialized => f.write_str(
-                "The global thread pool has already been initialized. Call build_global once, before anything uses that pool; or make \
-                 a pool of its own with build",
-            ),
-            Kind::CurrentThreadInPool => f.write_str(
-                "The current thread is already part of another thread pool. Call build on a thread that is in none, or leave out \
-                 use_current_thread",
-            ),
+            // These two are rayon's to the letter: programs compare them.
+            Kind::AlreadyInitialized => f.write_str("The global thread pool has already been initialized."),
+            Kind::CurrentThreadInPool => {
+                f.write_str("The current thread is already part of another thread pool.")
+            }
             Kind::BadValue(message) => f.write_str(message),
             Kind::Io(error) => write!(
                 f,
@@ -170,6 +165,22 @@ impl fmt::Display for ThreadPoolBuildError {
                 "the pool's spawn_handler could not start a thread: {error}. Such a pool needs all of its threads: ask for fewer, \
                  or leave out the handler (or build_scoped), and the pool goes on with those that start"
             ),
+        }
+    }
+}
+
+/// What `unwrap` shows: the message, and what to do where that is no part of it.
+impl fmt::Debug for ThreadPoolBuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)?;
+        match &self.kind {
+            Kind::AlreadyInitialized => f.write_str(
+                " Call build_global once, before anything uses that pool; or make a pool of its own with build",
+            ),
+            Kind::CurrentThreadInPool => {
+                f.write_str(" Call build on a thread that is in none, or leave out use_current_thread")
+            }
+            Kind::BadValue(_) | Kind::Io(_) | Kind::SpawnHandler(_) => Ok(()),
         }
     }
 }

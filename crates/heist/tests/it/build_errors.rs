@@ -6,11 +6,11 @@ use heist::{ThreadPoolBuildError, ThreadPoolBuilder};
 use std::error::Error;
 use std::io;
 
-/// The message of an error has all these parts.
+/// What an error shows when it is unwrapped has all these parts.
 #[track_caller]
 fn says<T>(result: Result<T, ThreadPoolBuildError>, parts: &[&str]) {
     let Err(error) = result else { panic!("no error, where one should say {parts:?}") };
-    let text = error.to_string();
+    let text = format!("{error:?}");
     for part in parts {
         assert!(text.contains(part), "{part:?} is not in: {text}");
     }
@@ -24,7 +24,13 @@ fn builder(n: usize) -> ThreadPoolBuilder {
 fn the_calling_thread_can_be_in_one_pool_only() {
     let _watch = watch!();
     let again = builder(1).build().unwrap().install(|| builder(1).use_current_thread().build());
-    says(again, &["already part of another thread pool", "leave out use_current_thread"]);
+    let words = "The current thread is already part of another thread pool.";
+    assert_eq!(
+        again.as_ref().err().map(ThreadPoolBuildError::to_string).as_deref(),
+        Some(words),
+        "rayon's words"
+    );
+    says(again, &[words, "leave out use_current_thread"]);
 }
 
 /// The error of the handler is told as the handler's, whichever thread it was, and is the source.
