@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# The tests of heist and heist-async under AddressSanitizer, with leaks. Not part of CI.
+# The tests under AddressSanitizer, with leaks. Not part of CI: about ten minutes on two cores.
 #
-#   check/asan.sh             all
-#   check/asan.sh FILTER...   tests whose names contain one of these
+#   check/asan.sh                 all crates
+#   check/asan.sh CRATE...        only these, such as heist-pool
+#   FILTER=waiting check/asan.sh  only tests whose names contain it
 #
-# Needs a compiler that takes -Zsanitizer, and the sanitizer's library beside it: a nightly toolchain, or the default one, which is
-# then told to take unstable flags. Where neither has the library, this says so and is content.
+# Needs a compiler that takes -Zsanitizer, and the sanitizer's library beside it: a nightly toolchain (`rustup toolchain install
+# nightly`), or the default one, which is then told to take unstable flags. Where neither has the library, this says so and is content.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=x86_64-unknown-linux-gnu
+target=$(rustc -vV | sed -n 's/^host: //p')
 
 # has_library [+TOOLCHAIN]
 has_library() {
     local root
-    root=$(rustc "$@" --print sysroot 2>/dev/null) && compgen -G "$root/lib/rustlib/$target/lib/librustc-*_rt.asan.a" >/dev/null
+    root=$(rustc "$@" --print sysroot 2>/dev/null) && compgen -G "$root/lib/rustlib/$target/lib/librustc-*_rt.asan.*" >/dev/null
 }
 if cargo +nightly --version >/dev/null 2>&1 && has_library +nightly; then
     toolchain=+nightly
@@ -32,7 +33,8 @@ export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS="suppressions=$PWD/check/asan.su
 # Several times slower.
 export HEIST_WATCHDOG_S=${HEIST_WATCHDOG_S:-300}
 
-# What cannot be run with it: a limit on address space, of which the sanitizer reserves terabytes; and sources that are compiled
-# against this build without its flags.
-cargo $toolchain test --target "$target" --no-fail-fast -p heist -p heist-async --lib --tests -- \
-    --skip limits:: --skip must_not_compile:: "$@"
+crates=${*:-heist-sync heist-os heist-trace heist-deque heist-pool heist-fork heist-iter heist-async heist}
+# What cannot be run with it: a limit on address space, of which the sanitizer reserves terabytes; sources that are compiled against
+# this build without its flags; and fenced mode, which `HEIST_FENCED=1 check/asan.sh` is for.
+cargo $toolchain test --target "$target" --no-fail-fast $(printf -- '-p %s ' $crates) --lib --tests -- \
+    --skip limits:: --skip must_not_compile:: --skip in_fenced_mode ${FILTER:-}

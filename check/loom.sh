@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All loom models on the code as it ships: the deque, the trace rings, the fork stack, signals, permits and sleeping, run queues,
-# the driver, tasks, timers.
+# the monitor's flag, the driver, tasks, timers.
 #
 #   check/loom.sh             all
 #   check/loom.sh FILTER      models whose name holds FILTER

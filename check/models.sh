@@ -2,7 +2,7 @@
 #
 # Always with the planted bugs, of which HEIST_PLANTED chooses one at run time, and none if it is not set: `is_planted` touches
 # nothing that loom sees, so the models explore as much as without.
-export RUSTFLAGS="--cfg heist_loom --cfg heist_planted"
+export RUSTFLAGS="--cfg heist_model --cfg heist_loom --cfg heist_planted"
 # loom aborts on a deadlock, and an abort symbolises its backtrace: minutes, with debug information.
 export CARGO_PROFILE_RELEASE_DEBUG=0 RUST_BACKTRACE=0
 # A directory of its own: other flags would throw away what other checks have built.

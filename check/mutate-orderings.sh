@@ -18,7 +18,7 @@ $src/worker/park.rs $src/worker/shared.rs $src/worker/wait.rs"
 # file:text:mutation, with a reason. Text is the line without its indentation.
 allowed=$(cat "$root/check/mutate-orderings.allowed")
 
-export RUSTFLAGS="--cfg heist_loom" CARGO_PROFILE_RELEASE_DEBUG=0 RUST_BACKTRACE=0
+export RUSTFLAGS="--cfg heist_model --cfg heist_loom" CARGO_PROFILE_RELEASE_DEBUG=0 RUST_BACKTRACE=0
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 tar cf - --exclude=./target --exclude=./.git --exclude=./bench . | tar xf - -C "$copy"

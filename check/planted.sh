@@ -58,12 +58,17 @@ idle_no_last_look            pool worker::loom::sleep_against_an_injected_job
 idle_last_searcher_is_silent pool worker::loom::two_sleepers_against_two_jobs
 idle_spawn_unfenced          pool worker::loom::sleep_against_a_spawned_job
 idle_broadcast_left          pool worker::loom::a_broadcast_to_a_sleeper_against_the_last_searcher
+idle_riser_asks_nobody       pool worker::loom::a_riser_that_forks_against_a_sleeper
+idle_alone_is_believed       pool worker::loom::a_riser_that_forks_against_a_sleeper
 
 ring_take_without_cas        pool queues::run_queue::loom::ring_pop_against_a_thief queues::run_queue::loom::ring_two_thieves
 parker_unpark_forgets_elsewhere       pool driver_lock::loom::a_permit_against_sleeping_in_the_driver driver_lock::loom::two_permits_against_sleeping_in_the_driver
 parker_looks_before_it_goes_elsewhere pool driver_lock::loom::a_permit_against_sleeping_in_the_driver
 driver_unannounced           pool worker::loom::sleep_against_the_first_registration
 signal_late_parker           pool signal::loom::set_against_wait_and_free
+monitor_watch_no_barrier     pool monitor::flag::loom::a_task_against_the_monitor_that_forgets
+monitor_forget_no_barrier    pool monitor::flag::loom::a_task_against_the_monitor_that_forgets
+monitor_no_second_look       pool monitor::flag::loom::a_task_against_the_monitor_that_forgets monitor::flag::loom::two_tasks_against_the_monitor_that_forgets
 
 task_wake_of_a_running_one_is_lost async task::loom::two_wakes_against_polls
 task_second_wake_is_a_load         async task::loom::two_wakes_against_polls

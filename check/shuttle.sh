@@ -6,7 +6,7 @@
 #   HEIST_SHUTTLE_REPLAY=<schedule> check/shuttle.sh MODEL  one schedule that failed, as it was printed
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export RUSTFLAGS="--cfg heist_shuttle"
+export RUSTFLAGS="--cfg heist_model --cfg heist_shuttle"
 export RUST_BACKTRACE="${RUST_BACKTRACE:-0}"
 
 cargo test -q --release -p heist --test shuttle_pool --test shuttle_tasks -- ${1+--exact "$1" --nocapture}

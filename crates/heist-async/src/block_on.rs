@@ -1,11 +1,8 @@
 //! Waiting for a future on a thread.
 
+use crate::asleep;
 use crate::task::turn;
-#[cfg(not(heist_loom))]
-use heist_pool::raw::pool::Pool;
 use heist_pool::raw::pool::outside_parker;
-#[cfg(any(heist_loom, heist_shuttle))]
-use heist_pool::raw::pool::wait_outside;
 use heist_pool::raw::signal::Awaited;
 use heist_pool::raw::worker::Worker;
 use heist_sync::atomic::{AtomicU32, Ordering};
@@ -92,25 +89,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             let news = Arc::new(News { state: AtomicU32::new(0), parker: outside_parker() });
             drive(
                 &news,
-                || wait_here(&news),
+                || asleep::wait_outside(&*news, &news.parker),
                 |cx| {
-                    #[cfg(not(any(heist_loom, heist_shuttle)))]
-                    let _polling = crate::asleep::Polling::new();
+                    let _polling = asleep::Polling::new();
                     future.as_mut().poll(cx)
                 },
             )
         }
     }
-}
-
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-fn wait_here(news: &News) {
-    crate::asleep::wait_outside(news, &news.parker);
-}
-
-#[cfg(any(heist_loom, heist_shuttle))]
-fn wait_here(news: &News) {
-    wait_outside(news, &news.parker);
 }
 
 fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
@@ -131,19 +117,4 @@ fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context
             Poll::Pending => wait(),
         }
     }
-}
-
-/// As [`block_on`], and the tasks that the future spawns run in `pool`: heist's `ThreadPool::block_on`.
-///
-/// The future itself stays on the calling thread. What it forks or installs goes where it would without this.
-///
-/// ```
-/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
-/// let answer = pool.block_on(async { heist::task::spawn(async { 42 }).await.unwrap() });
-/// assert_eq!(answer, 42);
-/// # Ok::<(), heist::ThreadPoolBuildError>(())
-/// ```
-#[cfg(not(heist_loom))]
-pub fn block_on_in<F: Future>(pool: &Arc<Pool>, future: F) -> F::Output {
-    turn::inside(pool, || block_on(future))
 }

@@ -1,6 +1,6 @@
 //! A model of `block_on` for loom: its sleep against a wake.
 //!
-//! Run with `RUSTFLAGS="--cfg heist_loom" cargo test -p heist-async --release --lib loom`.
+//! Run with `RUSTFLAGS="--cfg heist_model --cfg heist_loom" cargo test -p heist-async --release --lib loom`.
 
 use super::block_on;
 use heist_sync::atomic::{AtomicBool, Ordering};

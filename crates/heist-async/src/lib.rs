@@ -1,26 +1,30 @@
 //! heist's async tasks: futures that run on the same workers as fork-join jobs, with timers and (feature `net`) sockets.
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+// A model of a protocol uses only what belongs to it.
+#![cfg_attr(heist_model, allow(dead_code))]
+
+#[cfg_attr(heist_model, path = "asleep_model.rs")]
 mod asleep;
 mod block_on;
+#[cfg(not(heist_loom))]
+mod block_on_in;
 mod budget;
-#[cfg(not(heist_shuttle))]
 mod driver;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 mod group;
-#[cfg(all(feature = "hyper", not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(feature = "hyper", not(heist_model)))]
 pub mod hyper_rt;
-#[cfg(all(feature = "net", not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(feature = "net", not(heist_model)))]
 pub mod net;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 mod offload;
-#[cfg(all(feature = "signal", unix, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(feature = "signal", unix, not(heist_model)))]
 pub mod signal;
 pub mod task;
-#[cfg(not(heist_shuttle))]
 pub mod time;
 
+pub use block_on::block_on;
 #[cfg(not(heist_loom))]
-pub use block_on::{block_on, block_on_in};
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+pub use block_on_in::block_on_in;
+#[cfg(not(heist_model))]
 pub use group::TaskGroup;

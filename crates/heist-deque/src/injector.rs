@@ -217,7 +217,7 @@ impl<T> Iterator for Batch<T> {
 
 impl<T> ExactSizeIterator for Batch<T> {}
 
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

@@ -90,12 +90,11 @@ pub(crate) fn grow_unheld() -> bool {
 
 /// The barrier in the owner's pop, absent under `no_barrier` (E4).
 ///
-/// Without an asymmetric barrier it orders nothing, which loom, where it is a full fence, must be told: hence `fenced`.
+/// Without an asymmetric barrier it orders nothing: hence `fenced`.
 #[inline(always)]
 pub(crate) fn pop_barrier(fenced: impl FnOnce() -> bool) {
-    let in_vain = cfg!(heist_loom) && fenced();
-    if !is_planted("no_barrier") && !in_vain {
-        barrier::light();
+    if !is_planted("no_barrier") {
+        barrier::light_unless(fenced);
     }
 }
 

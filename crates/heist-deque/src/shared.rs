@@ -2,6 +2,7 @@
 
 use crate::buffer::{Buffer, Slot};
 use crate::word::Word;
+use crate::word_cell::WordCell;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::ops::Deref;
 
@@ -36,23 +37,15 @@ pub(crate) struct Limits {
 
 /// What thieves write.
 pub(crate) struct ThiefSide<T> {
-    word: AtomicU64,
+    word: WordCell,
     /// The newest ring. Beside the word, because a thief has just fetched that line.
     pub(crate) ring: AtomicPtr<Buffer<T>>,
-    #[cfg(heist_loom)]
-    dependent_looks: bool,
 }
 
 impl<T> ThiefSide<T> {
     #[inline(always)]
     pub(crate) fn word(&self, order: Ordering) -> Word {
-        #[cfg(heist_loom)]
-        if self.dependent_looks {
-            // All ones is no word: it would be forced, cancelled and held at once, with more shared than a ring can hold.
-            let (Ok(bits) | Err(bits)) = self.word.compare_exchange(u64::MAX, u64::MAX, order, order);
-            return Word::from_bits(bits);
-        }
-        Word::from_bits(self.word.load(order))
+        Word::from_bits(self.word.look(order))
     }
 
     /// Replaces the word if it is still `from`.
@@ -90,7 +83,6 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
     pub(crate) fn new(capacity: usize, start: u64, fenced: bool, dependent_looks: bool) -> Self {
-        let _ = dependent_looks;
         let ring = Buffer::new(capacity);
         Self {
             head: Line(AtomicU64::new(start)),
@@ -99,10 +91,8 @@ impl<T> Shared<T> {
                 pop: AtomicU64::new(if fenced { FENCED_POP } else { start }),
             }),
             thieves: Line(ThiefSide {
-                word: AtomicU64::new(Word::empty_at(start).bits()),
+                word: WordCell::new(Word::empty_at(start).bits(), dependent_looks),
                 ring: AtomicPtr::new(Box::into_raw(ring)),
-                #[cfg(heist_loom)]
-                dependent_looks,
             }),
         }
     }

@@ -37,7 +37,7 @@ impl<T: Send> Thief<T> {
         Self { shared, unanswered: AtomicU32::new(0) }
     }
 
-    #[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+    #[cfg(test)]
     pub(crate) fn shared(&self) -> &Shared<T> {
         &self.shared
     }

@@ -10,10 +10,10 @@
 //!
 //! The tail sits at the very top so that its wrap-around falls off the end of the integer, and a claim is one addition.
 
-/// Index bits in the shipped word; narrow under test and under loom, so that both run through the wrap-around all the time.
-pub(crate) const TAIL_BITS: u32 = if cfg!(any(test, heist_loom)) { 12 } else { 32 };
+/// Index bits in the shipped word; narrow under test and in models, so that both run through the wrap-around all the time.
+pub(crate) const TAIL_BITS: u32 = if cfg!(test) { 12 } else { heist_sync::capacity(32, 12) as u32 };
 /// Length bits, likewise.
-pub(crate) const LEN_BITS: u32 = if cfg!(any(test, heist_loom)) { 9 } else { 29 };
+pub(crate) const LEN_BITS: u32 = if cfg!(test) { 9 } else { heist_sync::capacity(29, 9) as u32 };
 
 /// The most slots a ring may have: the length of a full ring must fit the length field, and ring indices must divide the
 /// index space.

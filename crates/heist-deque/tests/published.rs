@@ -4,7 +4,7 @@
 //! None of this is heist's code. Operations are cut into the steps between which another thread can come, and the tests play
 //! that thread, so each defect shows every time. Slots are `Option`s in safe cells: what would be undefined behaviour in the
 //! original is a value that can be looked at here.
-#![cfg(not(any(heist_loom, heist_shuttle)))]
+#![cfg(not(heist_model))]
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
 //! The stress tests of `src/tests/stress.rs` with the index width that ships.
-#![cfg(not(any(heist_loom, heist_shuttle)))]
+#![cfg(not(heist_model))]
 // In a plain build the facade's atomics are std's own types, and the lint does not see which door they came through.
 #![allow(clippy::disallowed_types)]
 

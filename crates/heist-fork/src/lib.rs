@@ -9,7 +9,7 @@ mod join;
 pub mod raw;
 mod scope;
 mod spawn;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 mod worker_local;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
@@ -21,5 +21,5 @@ pub use fork::{Fork, fork};
 pub use join::{FnContext, join, join_context};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
 pub use spawn::{blocking, spawn, spawn_fifo};
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 pub use worker_local::WorkerLocal;

@@ -83,7 +83,7 @@ fn take_out(system: &dyn System, thread: Option<ThreadNumber>, cpu: usize) -> Op
     system.set_mask(thread, &mask.without(cpu)).then_some(mask)
 }
 
-#[cfg(all(test, target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+#[cfg(all(test, target_os = "linux", not(any(heist_model, miri))))]
 mod tests {
     use super::*;
     use crate::system;

@@ -4,11 +4,15 @@
 //! `/proc`, or because the program has turned the hints off. heist is right without any of this; it only runs faster with it.
 
 mod affinity;
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+#[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod linux;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
 
+#[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
+use Unknown as Real;
+#[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
+use linux::Linux as Real;
 use std::fmt;
 
 /// The kernel's number of a thread of this process.
@@ -117,15 +121,5 @@ impl System for Unknown {}
 /// ```
 pub fn system(hints: Option<bool>) -> &'static dyn System {
     let wanted = || std::env::var_os("HEIST_OS_HINTS").is_none_or(|value| value != "0");
-    if hints.unwrap_or_else(wanted) { real() } else { &Unknown }
-}
-
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
-fn real() -> &'static dyn System {
-    &linux::Linux
-}
-
-#[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
-fn real() -> &'static dyn System {
-    &Unknown
+    if hints.unwrap_or_else(wanted) { &Real } else { &Unknown }
 }

@@ -5,25 +5,27 @@ use crate::pool::{Config, Pool};
 use crate::threads::ThreadStart;
 use crate::worker::Worker;
 use heist_sync::StdArc as Arc;
-use std::sync::{OnceLock, Weak};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 static GLOBAL: OnceLock<Arc<Pool>> = OnceLock::new();
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-static ALL: heist_sync::Mutex<Vec<Weak<Pool>>> = heist_sync::Mutex::new(Vec::new());
+// std's lock in every build: no protocol depends on it, and those of the checkers cannot be static.
+static ALL: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
+
+fn lock_all() -> MutexGuard<'static, Vec<Weak<Pool>>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A new pool is there.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
 pub(crate) fn enlist(pool: &Arc<Pool>) {
-    let mut all = heist_sync::lock(&ALL);
+    let mut all = lock_all();
     all.retain(|pool| pool.strong_count() > 0);
     all.push(Arc::downgrade(pool));
 }
 
 /// Every pool of the process.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
 pub fn all() -> Vec<Arc<Pool>> {
-    heist_sync::lock(&ALL).iter().filter_map(Weak::upgrade).collect()
+    lock_all().iter().filter_map(Weak::upgrade).collect()
 }
 
 /// The global pool, started on first use.

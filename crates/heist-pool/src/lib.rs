@@ -53,13 +53,14 @@
 //!   growth: see `docs/decisions/0004-spawned-jobs-in-a-second-queue.md`.
 //! - **Heartbeats.** Nothing is shared before the first beat, so a cold join of two halves of 1 ms gains nothing.
 
-#[cfg(not(heist_loom))]
+// A model of a protocol uses only what belongs to it.
+#![cfg_attr(heist_model, allow(dead_code))]
+
 mod build;
 mod driver;
 mod driver_lock;
-#[cfg(not(heist_loom))]
 mod global;
-#[cfg_attr(any(heist_loom, heist_shuttle), path = "monitor/none.rs")]
+#[cfg_attr(heist_model, path = "monitor/none.rs")]
 mod monitor;
 mod permits;
 mod pool;
@@ -72,7 +73,6 @@ mod worker;
 /// All that heist's other crates see of the pool. Not for users: it changes without notice.
 pub mod raw {
     /// Making a pool.
-    #[cfg(not(heist_loom))]
     pub mod build {
         pub use crate::build::BuildError;
     }
@@ -85,11 +85,8 @@ pub mod raw {
         pub use crate::queues::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
     }
     /// The global pool, and which pool a call means.
-    #[cfg(not(heist_loom))]
     pub mod global {
-        #[cfg(not(heist_shuttle))]
-        pub use crate::global::all;
-        pub use crate::global::{current, install, is, pool, set, started};
+        pub use crate::global::{all, current, install, is, pool, set, started};
     }
     /// Jobs.
     pub mod job {

@@ -54,7 +54,6 @@ pub struct Config {
 
 impl Config {
     /// Whether spare threads are to run the jobs behind blocked ones.
-    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub(crate) fn rescues(&self) -> bool {
         let wanted =
             || std::env::var_os("HEIST_RESCUE").is_some_and(|value| !value.is_empty() && value != "0");
@@ -115,7 +114,6 @@ impl Pool {
             has_warned_no_spare: AtomicBool::new(false),
             config,
         });
-        #[cfg(not(any(heist_loom, heist_shuttle)))]
         crate::global::enlist(&pool);
         pool
     }
@@ -185,7 +183,6 @@ impl Pool {
     fn call(self: &Arc<Self>, callee: &mut Callee<'_>) {
         match Worker::current() {
             Some(worker) if Arc::ptr_eq(worker.pool(), self) => callee(),
-            #[cfg(not(heist_loom))]
             None if crate::threads::guest::visit(self, callee) => {}
             here => {
                 let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));

@@ -8,7 +8,7 @@
 //! [`light`] on its own orders nothing: the hot side must then call `fence(SeqCst)` itself. heist's owners do so by never
 //! leaving their slow path.
 
-#[cfg(any(heist_loom, heist_shuttle))]
+#[cfg(heist_model)]
 mod imp {
     use crate::atomic::{Ordering, fence};
 
@@ -18,12 +18,17 @@ mod imp {
     pub fn light() {
         fence(Ordering::SeqCst);
     }
+    pub fn light_unless(is_fenced: impl FnOnce() -> bool) {
+        if !is_fenced() {
+            light();
+        }
+    }
     pub fn heavy() {
         fence(Ordering::SeqCst);
     }
 }
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 mod imp {
     use std::sync::OnceLock;
     use std::sync::atomic::{Ordering, compiler_fence, fence};
@@ -54,6 +59,11 @@ mod imp {
         compiler_fence(Ordering::SeqCst);
     }
 
+    #[inline(always)]
+    pub fn light_unless(_is_fenced: impl FnOnce() -> bool) {
+        light();
+    }
+
     pub fn heavy() {
         fence(Ordering::SeqCst);
         #[cfg(all(target_os = "linux", not(miri)))]
@@ -67,7 +77,7 @@ mod imp {
 }
 
 /// The calls that libc has no safe names for.
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+#[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod system {
     use std::io;
 
@@ -100,7 +110,7 @@ mod system {
 }
 
 /// `membarrier` worked at the start, and a filter that was installed since forbids it.
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+#[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod refused {
     use super::system::{affinity, set_affinity};
     use std::io;
@@ -182,6 +192,13 @@ pub fn is_asymmetric() -> bool {
 #[inline(always)]
 pub fn light() {
     imp::light()
+}
+
+/// As [`light`], for a hot side that may be fenced, in which case this orders nothing. The checkers, to whom [`light`] is a full fence,
+/// ask; nobody else does.
+#[inline(always)]
+pub fn light_unless(is_fenced: impl FnOnce() -> bool) {
+    imp::light_unless(is_fenced)
 }
 
 /// The rare side: a `fence(SeqCst)` here and, where [`is_asymmetric`], on every core that runs a thread of this process.

@@ -12,13 +12,11 @@ mod plain {
     /// begins and ends.
     ///
     /// ```
-    /// # #[cfg(not(heist_loom))] {
     /// let cell = heist_sync::cell::UnsafeCell::new(1);
     /// // SAFETY: nobody else has the cell.
     /// cell.with_mut(|p| unsafe { *p += 1 });
     /// // SAFETY: as above.
     /// assert_eq!(cell.with(|p| unsafe { *p }), 2);
-    /// # }
     /// ```
     #[derive(Debug, Default)]
     pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);

@@ -3,13 +3,13 @@
 //! Under the checkers there is no time: a loop that yields for 150 us would be a loop of any length. There each look at the
 //! clock is a step of `STEP_NS`, so such a loop is a few turns long, and the same few in every run of a schedule.
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 pub use std::time::Instant;
 
-#[cfg(any(heist_loom, heist_shuttle))]
+#[cfg(heist_model)]
 pub use steps::{Instant, STEP_NS};
 
-#[cfg(any(heist_loom, heist_shuttle))]
+#[cfg(heist_model)]
 mod steps {
     use std::cell::Cell;
     use std::time::Duration;
@@ -81,7 +81,7 @@ pub fn coarse_ms() -> u32 {
     coarse::now_ms()
 }
 
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+#[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod coarse {
     #[inline]
     pub(super) fn now_ms() -> u32 {
@@ -93,7 +93,7 @@ mod coarse {
     }
 }
 
-#[cfg(not(any(target_os = "linux", heist_loom, heist_shuttle)))]
+#[cfg(not(any(target_os = "linux", heist_model)))]
 mod coarse {
     use std::sync::LazyLock;
     use std::time::Instant;
@@ -105,7 +105,7 @@ mod coarse {
     }
 }
 
-#[cfg(any(heist_loom, heist_shuttle, all(miri, target_os = "linux")))]
+#[cfg(any(heist_model, all(miri, target_os = "linux")))]
 mod coarse {
     pub(super) fn now_ms() -> u32 {
         0

@@ -17,11 +17,9 @@ pub trait Interrupt: Send + Sync {
 /// Everything written before an `unpark` is visible after the `park` that takes its token.
 ///
 /// ```
-/// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
 /// let p = heist_sync::Parker::new();
 /// p.unpark();
 /// p.park();
-/// # }
 /// ```
 #[derive(Default)]
 pub struct Parker {
@@ -81,7 +79,7 @@ impl Parker {
     }
 }
 
-#[cfg(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
+#[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod imp {
     use std::ptr::{from_ref, null};
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -175,7 +173,7 @@ mod imp {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(any(heist_loom, heist_shuttle, miri)))))]
+#[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
 mod imp {
     use crate::planted::is_planted;
     use crate::{Condvar, Mutex, lock};
@@ -203,7 +201,7 @@ mod imp {
 
         pub fn park(&self, timeout: Option<Duration>) -> bool {
             // The checkers have no clock, so any time may be up at any time.
-            #[cfg(any(heist_loom, heist_shuttle))]
+            #[cfg(heist_model)]
             if timeout.is_some() {
                 crate::thread::yield_now();
                 return self.try_take();
@@ -257,7 +255,7 @@ mod imp {
     }
 }
 
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use std::sync::Arc;

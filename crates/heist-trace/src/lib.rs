@@ -10,7 +10,6 @@
 //! and marks each gap ([`Kind::Gap`]), and every output shows it.
 //!
 //! ```
-//! # #[cfg(not(any(heist_loom, heist_shuttle)))] {
 //! use heist::trace::{Event, Kind, Ring, Style, Timeline, Trace};
 //!
 //! let ring = Ring::new(1024);
@@ -20,7 +19,6 @@
 //! let trace = Trace::builder().ring(0, "worker 0", &ring).finish();
 //! assert_eq!((trace.events().len(), trace.lost()), (2, 0));
 //! println!("{}", Timeline::new(&trace).render(&Style::new(80)));
-//! # }
 //! ```
 
 #![forbid(unsafe_code)]

@@ -145,7 +145,6 @@ impl Trace {
 /// Collects events into a [`Trace`].
 ///
 /// ```
-/// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
 /// use heist::trace::{Ring, Trace};
 /// let rings = [Ring::new(64), Ring::new(64)];
 /// let mut builder = Trace::builder();
@@ -153,7 +152,6 @@ impl Trace {
 ///     builder = builder.ring(number as u16, format!("worker {number}"), ring);
 /// }
 /// assert_eq!(builder.finish().lost(), 0);
-/// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder makes nothing until `finish`"]
@@ -176,11 +174,9 @@ impl Builder {
     /// Adds a [snapshot](Ring::snapshot) of the ring of thread `number`, and names the thread.
     ///
     /// ```
-    /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
     /// let ring = heist::trace::Ring::new(64);
     /// let trace = heist::trace::Trace::builder().ring(0, "worker 0", &ring).finish();
     /// assert_eq!(trace.thread_name(0), Some("worker 0"));
-    /// # }
     /// ```
     pub fn ring(self, number: u16, name: impl Into<String>, ring: &Ring) -> Self {
         let mut events = Vec::new();
@@ -277,7 +273,7 @@ impl Builder {
     }
 }
 
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

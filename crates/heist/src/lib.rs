@@ -63,9 +63,11 @@
 //! [`blocking`], [`WorkerLocal`], [`trace`] and [`ThreadPool`], and builds four crates of others instead of six.
 
 mod builder;
+#[cfg(all(feature = "async", not(heist_model)))]
+mod pool_compute;
 #[cfg(feature = "async")]
 mod pool_tasks;
-#[cfg(not(heist_shuttle))]
+#[cfg(not(heist_model))]
 mod report;
 #[cfg(feature = "async")]
 mod scope_tasks;
@@ -88,17 +90,17 @@ pub use scope_tasks::SpawnTask;
 pub use thread_pool::{ShutdownError, ThreadPool};
 
 // What has to do with the system's clock, sockets and threads is not there in a checker's world.
-#[cfg(all(feature = "hyper", not(heist_shuttle)))]
+#[cfg(all(feature = "hyper", not(heist_model)))]
 pub use heist_async::hyper_rt;
-#[cfg(all(feature = "net", not(heist_shuttle)))]
+#[cfg(all(feature = "net", not(heist_model)))]
 pub use heist_async::net;
-#[cfg(all(feature = "signal", unix, not(heist_shuttle)))]
+#[cfg(all(feature = "signal", unix, not(heist_model)))]
 pub use heist_async::signal;
-#[cfg(all(feature = "async", not(heist_shuttle)))]
+#[cfg(all(feature = "async", not(heist_model)))]
 pub use heist_async::{TaskGroup, time};
-#[cfg(not(heist_shuttle))]
+#[cfg(not(heist_model))]
 pub use heist_fork::WorkerLocal;
-#[cfg(not(heist_shuttle))]
+#[cfg(not(heist_model))]
 pub use report::{Report, ThreadInfo, ThreadState};
 
 /// The traits of parallel iterators, and (feature `async`) of tasks in scopes: `use heist::prelude::*`.

@@ -1,8 +1,6 @@
 //! What tasks have to do with one pool.
 
 use crate::thread_pool::ThreadPool;
-#[cfg(not(heist_shuttle))]
-use heist_async::task::{Compute, compute_in};
 use heist_async::task::{InPool, JoinHandle};
 use heist_pool::raw::pool::Pool;
 use heist_sync::Arc;
@@ -74,30 +72,6 @@ impl ThreadPool {
     /// Until the future is ready. A thread of a pool lends its place to another meanwhile.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         heist_async::block_on_in(&self.pool, future)
-    }
-
-    /// Runs a closure as a job of this pool and is awaited, as [`task::compute`](crate::task::compute) does in the current one. Needs
-    /// the feature `async`.
-    ///
-    /// ```
-    /// use heist::prelude::*;
-    ///
-    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
-    /// let sum = pool.compute(|| (1..=100u64).into_par_iter().sum::<u64>());
-    /// assert_eq!(heist::block_on(sum), 5050);
-    /// # Ok::<(), heist::ThreadPoolBuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// As there: a panic of the closure goes on where the result is awaited.
-    #[cfg(not(heist_shuttle))]
-    #[track_caller]
-    pub fn compute<F, R>(&self, f: F) -> Compute<R>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        compute_in(&self.pool, f)
     }
 }
 

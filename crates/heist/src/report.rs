@@ -1,5 +1,6 @@
 //! What a pool was doing when somebody stopped waiting for it.
 
+use crate::thread_pool::{ShutdownError, ThreadPool};
 #[cfg(feature = "async")]
 use heist_async::task::{CallInfo, Info, dump_calls_of, dump_of};
 use heist_pool::raw::pool::Pool;
@@ -143,5 +144,44 @@ impl fmt::Display for Report {
             self.calls.iter().try_for_each(|call| writeln!(f, "  {call}"))?;
         }
         Ok(())
+    }
+}
+
+impl ThreadPool {
+    /// Closes the pool and waits until everything is over and every thread has left, but not longer than `limit`. Tasks that
+    /// are not over then are aborted. The [`Report`] says what was left: the tasks and where they were spawned, the threads and what they
+    /// were doing, and the calls that had not ended.
+    ///
+    /// Jobs and blocking calls cannot be aborted: they run on.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+    /// let (end, ended) = std::sync::mpsc::channel::<()>();
+    /// pool.spawn(move || { let _ = ended.recv(); });
+    /// let report = pool.shutdown_within(Duration::from_millis(10)).unwrap();
+    /// assert!(!report.is_complete);
+    /// assert!(report.to_string().starts_with("the pool has not ended"));
+    /// # drop(end);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// On one of the pool's own threads.
+    ///
+    /// # Blocking
+    /// For at most about `limit`.
+    #[track_caller]
+    pub fn shutdown_within(self, limit: std::time::Duration) -> Result<Report, ShutdownError> {
+        if self.own().is_some() {
+            return Err(ShutdownError::OwnThread);
+        }
+        self.pool.close();
+        let threads = heist_fork::blocking(|| self.pool.threads().join_within(limit));
+        let report = Report::of(&self.pool, threads);
+        #[cfg(feature = "async")]
+        heist_async::task::abort_all_of(&self.pool);
+        Ok(report)
     }
 }

@@ -1,7 +1,5 @@
 //! A pool's public handle: everything that jobs have to do with one pool. What tasks have to do with it is in `pool_tasks.rs`.
 
-#[cfg(not(heist_shuttle))]
-use crate::report::Report;
 use heist_fork::raw::{
     broadcast_in, fork_in, in_place_scope_fifo_in, in_place_scope_in, spawn_broadcast_in, spawn_fifo_in,
     spawn_in,
@@ -68,7 +66,7 @@ impl ThreadPool {
         Self { pool }
     }
 
-    fn own(&self) -> Option<&'static Worker> {
+    pub(crate) fn own(&self) -> Option<&'static Worker> {
         Worker::current_in(&self.pool)
     }
 
@@ -390,46 +388,6 @@ impl ThreadPool {
         // A thread of another pool lets that pool have its place meanwhile: what we wait for may need it.
         heist_fork::blocking(|| self.pool.threads().join());
         Ok(())
-    }
-}
-
-#[cfg(not(heist_shuttle))]
-impl ThreadPool {
-    /// Closes the pool and waits until everything is over and every thread has left, but not longer than `limit`. Tasks that
-    /// are not over then are aborted. The [`Report`] says what was left: the tasks and where they were spawned, the threads and what they
-    /// were doing, and the calls that had not ended.
-    ///
-    /// Jobs and blocking calls cannot be aborted: they run on.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
-    /// let (end, ended) = std::sync::mpsc::channel::<()>();
-    /// pool.spawn(move || { let _ = ended.recv(); });
-    /// let report = pool.shutdown_within(Duration::from_millis(10)).unwrap();
-    /// assert!(!report.is_complete);
-    /// assert!(report.to_string().starts_with("the pool has not ended"));
-    /// # drop(end);
-    /// # Ok::<(), heist::ThreadPoolBuildError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// On one of the pool's own threads.
-    ///
-    /// # Blocking
-    /// For at most about `limit`.
-    #[track_caller]
-    pub fn shutdown_within(self, limit: std::time::Duration) -> Result<Report, ShutdownError> {
-        if self.own().is_some() {
-            return Err(ShutdownError::OwnThread);
-        }
-        self.pool.close();
-        let threads = heist_fork::blocking(|| self.pool.threads().join_within(limit));
-        let report = Report::of(&self.pool, threads);
-        #[cfg(feature = "async")]
-        heist_async::task::abort_all_of(&self.pool);
-        Ok(report)
     }
 }
 

@@ -2,7 +2,7 @@
 //! schedules. A schedule that hangs is a deadlock and fails; one that never ends runs into the bound on steps and fails.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg heist_shuttle" cargo test -p heist --release --test shuttle_pool
+//! RUSTFLAGS="--cfg heist_model --cfg heist_shuttle" cargo test -p heist --release --test shuttle_pool
 //! HEIST_SHUTTLE_ITERATIONS=100000   schedules per model and scheduler (there are two)
 //! HEIST_SHUTTLE_REPLAY=<schedule>   runs one model, named on the command line, with the schedule that a failure printed
 //! ```

@@ -61,6 +61,7 @@ fn is_model(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_string_lossy();
     name.ends_with("tests.rs")
         || name.ends_with("loom.rs")
+        || name.ends_with("_model.rs")
         || path.components().any(|c| c.as_os_str() == "tests")
 }
 
@@ -98,7 +99,7 @@ fn shared_memory_comes_through_one_door() {
     assert!(bad.is_empty(), "use heist_sync::atomic:\n{}", bad.join("\n"));
 }
 
-/// Which checker runs is decided in one crate. Attributes say `heist_loom`, and models are written for their checker.
+/// Which checker runs is decided in one crate. Attributes say `heist_model`, and models are written for their checker.
 #[test]
 fn checkers_are_named_in_one_crate() {
     let bad = offenders(|path, line| {
@@ -114,6 +115,37 @@ fn checkers_are_named_in_one_crate() {
             && (names("loom::") || names("shuttle::"))
     });
     assert!(bad.is_empty(), "let heist-sync choose:\n{}", bad.join("\n"));
+}
+
+/// What a checker cannot run has a file of its own. Outside of `heist-sync` and the models, what names a checker stands before a `mod` or
+/// a `use`, or says that a crate has parts which no model needs.
+#[test]
+fn checkers_choose_files_and_not_lines() {
+    let mut bad = Vec::new();
+    for (path, text) in sources() {
+        if !is_shipped(&path) || is_model(&path) || path.starts_with("crates/heist-sync") {
+            continue;
+        }
+        let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+        for (n, line) in lines.iter().enumerate() {
+            if is_comment(line)
+                || !["heist_model", "heist_loom", "heist_shuttle"].iter().any(|cfg| line.contains(cfg))
+            {
+                continue;
+            }
+            let chosen = lines[n..].iter().find(|line| !line.starts_with('#')).copied().unwrap_or_default();
+            let chosen = chosen.strip_prefix("pub").unwrap_or(chosen);
+            let chosen = chosen
+                .split_once(") ")
+                .map_or(chosen, |(scope, rest)| if scope.starts_with('(') { rest } else { chosen });
+            let is_choice = line.starts_with("#[cfg")
+                && ["mod ", "use "].iter().any(|word| chosen.trim_start().starts_with(word));
+            if !is_choice && *line != "#![cfg_attr(heist_model, allow(dead_code))]" {
+                bad.push(format!("{}:{}: {line}", path.display(), n + 1));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "let a `mod` choose the file:\n{}", bad.join("\n"));
 }
 
 #[test]

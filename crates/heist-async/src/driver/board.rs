@@ -5,20 +5,14 @@ use crate::time::Clock;
 use heist_pool::raw::pool::Pool;
 use heist_sync::Parker;
 use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-#[cfg(not(heist_loom))]
-use std::sync::OnceLock;
-use std::sync::Weak;
+use std::sync::{OnceLock, Weak};
 
 #[derive(Debug)]
 pub(crate) struct Board {
     pub wait: Wait,
     pub clock: Clock,
     pub parker: Parker,
-    /// Stands in for the reactor's waker in models.
-    #[cfg(heist_loom)]
-    pub reactor: Parker,
     /// The reactor, once the first socket has opened it.
-    #[cfg(not(heist_loom))]
     pub reactor: OnceLock<std::sync::Arc<super::reactor::Reactor>>,
     /// Per shard, the tick at which it must be looked at; written under the shard's lock. Side by side rather than in the
     /// shards, because every turn reads them all and few timers change one.
@@ -28,7 +22,6 @@ pub(crate) struct Board {
     /// Somebody has seen that the pool is closing, which it then stays.
     is_noted_closing: AtomicBool,
     /// The pool is the global one, which does not close.
-    #[cfg(not(heist_loom))]
     is_for_ever: bool,
 }
 
@@ -43,20 +36,15 @@ impl std::fmt::Debug for PoolRef {
 
 impl Board {
     pub fn new(pool: Weak<Pool>, shards: usize) -> Self {
-        #[cfg(not(heist_loom))]
         let is_for_ever = pool.upgrade().is_some_and(|pool| heist_pool::raw::global::is(&pool));
         Self {
             wait: Wait::new(),
             clock: Clock::new(),
             parker: Parker::new(),
-            #[cfg(heist_loom)]
-            reactor: Parker::new(),
-            #[cfg(not(heist_loom))]
             reactor: OnceLock::new(),
             earliest: (0..shards).map(|_| AtomicU64::new(NEVER)).collect(),
             pool: PoolRef(pool),
             is_noted_closing: AtomicBool::new(false),
-            #[cfg(not(heist_loom))]
             is_for_ever,
         }
     }
@@ -91,9 +79,6 @@ impl Board {
     pub fn ring(&self, bell: Bell) {
         match bell {
             Bell::Parker => self.parker.unpark(),
-            #[cfg(heist_loom)]
-            Bell::Reactor => self.reactor.unpark(),
-            #[cfg(not(heist_loom))]
             Bell::Reactor => {
                 // LIVENESS: whoever waits on this bell has seen the reactor, so it is there.
                 if let Some(reactor) = self.reactor.get() {
@@ -104,7 +89,6 @@ impl Board {
     }
 
     /// Whether the pool takes no more work from outside.
-    #[cfg(not(heist_loom))]
     pub fn is_closing(&self) -> bool {
         if self.is_for_ever || self.is_noted_closing() {
             return !self.is_for_ever;
@@ -130,11 +114,8 @@ impl Board {
     /// Makes sure that some thread of the pool takes a turn.
     pub fn attend(&self) {
         // LIVENESS: without a pool nobody waits, and the driver's end wakes everything that was registered.
-        #[cfg(not(heist_loom))]
         if let Some(pool) = self.pool.0.upgrade() {
             pool.attend();
         }
-        #[cfg(heist_loom)]
-        let _ = &self.pool.0;
     }
 }

@@ -1,11 +1,12 @@
 //! Models of the driver for loom. Each says which bug it hunts; `check/planted.sh` plants those bugs and expects these to fail.
 //!
-//! Run with `RUSTFLAGS="--cfg heist_loom" cargo test -p heist-async --release --lib loom`.
+//! Run with `RUSTFLAGS="--cfg heist_model --cfg heist_loom" cargo test -p heist-async --release --lib loom`.
 //!
 //! Time does not pass in a model: a wait until a tick that the model's timers need is over at once, any other lasts until the
 //! bell rings. A wait that nobody ends is a deadlock, which loom reports.
 
 use super::board::Board;
+use super::reactor::Reactor;
 use super::readiness::{Direction, Facts};
 use super::source::Source;
 use super::wait::{Bell, NEVER};
@@ -71,12 +72,18 @@ fn turn(board: &Board, timers: &Timers, latest: u64) {
 fn park(board: &Board, bell: Bell) {
     match bell {
         Bell::Parker => board.parker.park(),
-        Bell::Reactor => board.reactor.park(),
+        Bell::Reactor => reactor(board).park(),
     }
 }
 
+fn reactor(board: &Board) -> &Reactor {
+    board.reactor.get().expect("every board of a model has one")
+}
+
 fn board() -> (Arc<Board>, Arc<Timers>) {
-    (Arc::new(Board::new(Weak::new(), 1)), Arc::new(Timers::new(1)))
+    let board = Board::new(Weak::new(), 1);
+    board.reactor.set(std::sync::Arc::default()).unwrap();
+    (Arc::new(board), Arc::new(Timers::new(1)))
 }
 
 /// A timer is set while a thread goes to sleep: for ever, or because of a timer that is too far away to help.
@@ -207,7 +214,7 @@ fn reactor_opened_against_a_turn() {
                 if let Some(bell) = board.wait.reactor_opened() {
                     board.ring(bell);
                 }
-                board.reactor.unpark();
+                reactor(&board).wake();
             },
             first,
         );

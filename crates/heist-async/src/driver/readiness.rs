@@ -101,7 +101,7 @@ impl Readiness {
     }
 }
 
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use Direction::{Read, Write};

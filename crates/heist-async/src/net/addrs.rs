@@ -108,7 +108,7 @@ impl Sealed for (String, u16) {
     }
 }
 
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

@@ -54,9 +54,6 @@
 //! # }).unwrap();
 //! ```
 
-// The checkers have no sockets.
-#![cfg(not(heist_loom))]
-
 mod addrs;
 mod backlog;
 mod byte_stream;

@@ -4,6 +4,7 @@ mod blocking;
 mod calls;
 mod compute;
 mod handoff;
+mod methods;
 mod pinned;
 mod threads;
 

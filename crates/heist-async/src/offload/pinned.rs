@@ -1,7 +1,7 @@
 //! `spawn_pinned`.
 
 use super::handoff::{Receiver, handoff};
-use crate::block_on;
+use crate::block_on_in;
 use crate::task::{self, JoinHandle, turn};
 use heist_pool::raw::job::halt_unwinding;
 use heist_sync::thread;
@@ -69,7 +69,7 @@ where
             };
             #[cfg(feature = "tracing")]
             let whole = tracing::Instrument::instrument(whole, span);
-            block_on::block_on_in(&keeper, whole)
+            block_on_in(&keeper, whole)
         });
         let unheard = match outcome {
             Ok(None) => None,

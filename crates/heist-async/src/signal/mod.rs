@@ -20,9 +20,6 @@
 //! What a signal did by default (Ctrl-C ends the process) it does no more from the first call for it on, for the rest of the
 //! process's life, also while nobody waits.
 
-// The checkers have no signals.
-#![cfg(not(any(heist_loom, heist_shuttle)))]
-
 pub mod unix;
 
 use std::io;

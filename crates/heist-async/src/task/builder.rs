@@ -16,7 +16,7 @@ use std::panic::Location;
 #[derive(Clone, Debug, Default)]
 #[must_use = "a Builder does nothing until it spawns"]
 pub struct Builder {
-    name: Option<Box<str>>,
+    pub(crate) name: Option<Box<str>>,
 }
 
 struct Name(Box<str>);
@@ -80,46 +80,6 @@ impl Builder {
         F::Output: Send + 'static,
     {
         self.spawn_at(future, Home::of(pool.pool()), Location::caller())
-    }
-
-    /// As [`spawn_blocking`](super::spawn_blocking()).
-    ///
-    /// ```
-    /// let handle = heist::task::Builder::new().name("reader").spawn_blocking(|| 1);
-    /// assert_eq!(heist::block_on(handle).unwrap(), 1);
-    /// ```
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    #[track_caller]
-    pub fn spawn_blocking<F, R>(self, f: F) -> JoinHandle<R>
-    where
-        F: FnOnce() -> R + Send + 'static,
-        R: Send + 'static,
-    {
-        let name = self.name.clone();
-        self.spawn(crate::offload::begin_blocking(f, Location::caller(), name))
-    }
-
-    /// As [`spawn_pinned`](super::spawn_pinned()).
-    ///
-    /// # Errors
-    /// If the thread cannot be started.
-    ///
-    /// ```
-    /// let handle = heist::task::Builder::new().name("window").spawn_pinned(|| async {
-    ///     *std::rc::Rc::new(1)
-    /// })?;
-    /// assert_eq!(heist::block_on(handle).unwrap(), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    #[track_caller]
-    pub fn spawn_pinned<M, F>(self, make: M) -> std::io::Result<JoinHandle<F::Output>>
-    where
-        M: FnOnce() -> F + Send + 'static,
-        F: Future + 'static,
-        F::Output: Send + 'static,
-    {
-        Ok(self.spawn(crate::offload::begin_pinned(make)?))
     }
 
     fn spawn_at<F>(self, future: F, home: Home, site: &'static Location<'static>) -> JoinHandle<F::Output>

@@ -3,6 +3,7 @@
 
 use super::Id;
 use super::arena::{self, Class};
+use super::ghost::Ghost;
 use super::home::{Home, Keep};
 use super::state::{Loose, State, Word};
 use heist_pool::raw::job::Payload;
@@ -44,17 +45,12 @@ pub(crate) struct Head {
     since_ms: AtomicU32,
     /// INVARIANT(R3).
     pub(super) awaiter: UnsafeCell<MaybeUninit<Waker>>,
-    /// Stands for the stage in the models: loom cannot look into a union.
-    #[cfg(heist_loom)]
-    stage: UnsafeCell<()>,
-    /// Whether the cell was given back: nobody may touch it then.
-    #[cfg(any(heist_loom, heist_shuttle))]
-    buried: heist_sync::std_atomic::AtomicBool,
+    /// What the models know of the cell.
+    pub(super) ghost: Ghost,
 }
 
 // 128 bytes are promised for a parked task of no size.
-#[cfg(all(target_pointer_width = "64", not(any(heist_loom, heist_shuttle))))]
-const _: () = assert!(size_of::<Head>() == 56);
+const _: () = assert!(size_of::<usize>() != 8 || size_of::<Ghost>() != 0 || size_of::<Head>() == 56);
 
 /// What some tasks have and most have not.
 pub(crate) trait Tail {
@@ -135,8 +131,7 @@ impl<F: Future, X: Tail> Task<F, X> {
             (&raw mut (*head).site).write(site);
             (&raw mut (*head).since_ms).write(AtomicU32::new(coarse_ms()));
             arena::next_generation(&raw mut (*head).generation);
-            #[cfg(heist_loom)]
-            (&raw mut (*head).stage).write(UnsafeCell::new(()));
+            (&raw mut (*head).ghost).write(Ghost::new());
             (&raw mut (*head).awaiter).write(UnsafeCell::new(MaybeUninit::uninit()));
             head.byte_add(Self::TAIL).cast::<X>().write(tail);
         }
@@ -195,8 +190,7 @@ impl std::ops::Deref for Raw {
     fn deref(&self) -> &Head {
         // SAFETY: the cell is kept, so its plain fields do not change (R4).
         let head = unsafe { self.0.as_ref() };
-        #[cfg(any(heist_loom, heist_shuttle))]
-        assert!(!head.buried.load(Ordering::Relaxed), "a cell was used after it was given back");
+        head.ghost.check_use();
         head
     }
 }
@@ -217,7 +211,6 @@ impl Raw {
         Id::new(arena::place(self.0), self.generation)
     }
 
-    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub(super) fn name(&self) -> Option<&str> {
         // SAFETY: its own table, and the result is borrowed from us, who keep the task.
         unsafe { (self.vtable().name)(*self) }
@@ -261,7 +254,6 @@ impl Raw {
     /// It waits, is detached, and nobody can wake it any more.
     #[cold]
     pub(super) fn tell_leak(self) {
-        #[cfg(not(any(heist_loom, heist_shuttle)))]
         crate::asleep::leaked(self.id(), self.name(), self.site());
     }
 
@@ -322,12 +314,10 @@ impl Head {
         self.home
     }
 
-    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub(super) fn site(&self) -> &'static Location<'static> {
         self.site
     }
 
-    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub(super) fn since_ms(&self) -> u32 {
         self.since_ms.load(Ordering::Relaxed)
     }
@@ -339,22 +329,13 @@ impl Head {
         self.since_ms.store(coarse_ms(), Ordering::Relaxed);
     }
 
-    /// The cell goes back: the caller has all of it to itself.
-    #[cfg(any(heist_loom, heist_shuttle))]
-    pub(super) fn bury(&self) {
-        self.touch_stage();
-        self.awaiter.with_mut(|_| ());
-        assert!(!self.buried.swap(true, Ordering::Relaxed), "a cell was given back twice");
-    }
-
     /// Tells the model that the caller has the stage to itself.
     #[inline]
     pub(super) fn touch_stage(&self) {
-        #[cfg(heist_loom)]
-        self.stage.with_mut(|_| ());
+        self.ghost.touch_stage();
     }
 }
 
-#[cfg(all(test, target_pointer_width = "64", not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, target_pointer_width = "64", not(heist_model)))]
 #[path = "cell_tests.rs"]
 mod tests;

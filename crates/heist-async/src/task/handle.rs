@@ -282,7 +282,6 @@ impl RefUnwindSafe for AbortHandle {}
 impl AbortHandle {
     /// # Safety
     /// The task's word counts this as a hold.
-    #[cfg(not(heist_loom))]
     pub(super) unsafe fn new(task: Raw) -> Self {
         Self { task }
     }

@@ -50,7 +50,6 @@ impl Home {
         self.0.addr() & COUNTED != 0
     }
 
-    #[cfg_attr(heist_shuttle, allow(dead_code))]
     pub(crate) fn is_in(self, pool: &Pool) -> bool {
         self.pool_ptr() == ptr::from_ref(pool)
     }
@@ -70,7 +69,6 @@ impl Home {
     }
 
     /// The pool, with a count of the caller's own.
-    #[cfg(not(heist_shuttle))]
     pub(crate) fn to_arc(self) -> Arc<Pool> {
         let pool = self.pool_ptr();
         // SAFETY: from an `Arc`, and whoever has the home keeps one of its counts, or it is the global pool's.

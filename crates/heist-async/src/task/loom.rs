@@ -1,7 +1,7 @@
 //! Models of the task cell for loom, on the code that ships; only pool and arena are replaced. Each says which bug it hunts;
 //! `check/planted.sh` plants those bugs and expects these to fail.
 //!
-//! Run with `RUSTFLAGS="--cfg heist_loom" cargo test -p heist-async --release --lib loom`.
+//! Run with `RUSTFLAGS="--cfg heist_model --cfg heist_loom" cargo test -p heist-async --release --lib loom`.
 //!
 //! A model's worker takes what is queued and goes. What is queued later is run at the end, when all other threads have gone: a
 //! wake that was lost leaves a task that is never done.

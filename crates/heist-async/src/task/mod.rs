@@ -115,9 +115,11 @@ mod arena;
 #[cfg(not(heist_loom))]
 mod builder;
 mod cell;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 mod dump;
 mod error;
+#[cfg_attr(heist_model, path = "ghost_model.rs")]
+mod ghost;
 mod handle;
 #[cfg_attr(heist_loom, path = "home_loom.rs")]
 mod home;
@@ -145,10 +147,10 @@ pub use spawn::InPool;
 pub use yield_now::yield_now;
 #[cfg(not(heist_loom))]
 pub use {builder::Builder, scoped::spawn_scoped_raw, set::JoinSet, spawn::spawn, spawn::spawn_in};
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 pub use {dump::Info, dump::State, dump::abort_all_of, dump::dump, dump::dump_of, dump::leaked};
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
+#[cfg(not(heist_model))]
 pub use crate::offload::{
     CallInfo, CallKind, Compute, blocking_threads, compute, compute_in, dump_calls, dump_calls_of,
     spawn_blocking, spawn_pinned,

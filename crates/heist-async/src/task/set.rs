@@ -244,7 +244,7 @@ impl<T> JoinSet<T> {
         handle.try_take().expect("a task tells after it is done")
     }
 
-    fn add<F>(&mut self, future: F, home: Home, site: &'static Location<'static>) -> AbortHandle
+    pub(crate) fn add<F>(&mut self, future: F, home: Home, site: &'static Location<'static>) -> AbortHandle
     where
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
@@ -302,25 +302,6 @@ impl<T> JoinSet<T> {
         T: Send + 'static,
     {
         self.add(future, Home::of(pool.pool()), Location::caller())
-    }
-
-    /// Runs a closure that blocks, as [`spawn_blocking`](super::spawn_blocking()) does, as a task of the set.
-    ///
-    /// ```
-    /// let mut set = heist::task::JoinSet::new();
-    /// set.spawn_blocking(|| std::fs::read("Cargo.toml"));
-    /// let bytes = heist::block_on(set.join_next()).unwrap().unwrap();
-    /// assert!(!bytes.unwrap().is_empty());
-    /// ```
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    #[track_caller]
-    pub fn spawn_blocking<F>(&mut self, f: F) -> AbortHandle
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        let site = Location::caller();
-        self.add(crate::offload::begin_blocking(f, site, None), turn::home(), site)
     }
 }
 

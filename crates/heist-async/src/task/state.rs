@@ -108,12 +108,10 @@ impl Word {
         self.has(ABORTED)
     }
 
-    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub(crate) const fn is_running(self) -> bool {
         self.has(RUNNING)
     }
 
-    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub(crate) const fn is_scheduled(self) -> bool {
         self.has(SCHEDULED)
     }
@@ -245,15 +243,10 @@ impl Word {
 }
 
 /// The word as it is shared.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct State(AtomicU64);
 
 impl State {
-    #[cfg(any(test, heist_loom, heist_shuttle))]
-    pub(crate) fn new(word: Word) -> Self {
-        Self(AtomicU64::new(word.0))
-    }
-
     #[inline]
     pub(crate) fn load(&self) -> Word {
         // ORDERING(E3): acquire, for the output of a task that is done. Partner: `finish`.
@@ -262,7 +255,6 @@ impl State {
 
     /// The cell of a free word becomes a task.
     #[inline]
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
     pub(crate) fn store(&self, word: Word) {
         // ORDERING(E6): release, for the fields written before. Partner: `pin`.
         self.0.store(word.0, Ordering::Release);
@@ -393,7 +385,6 @@ impl State {
     }
 
     /// One more hold, by one who has nothing but the address. `None` if the cell is free.
-    #[cfg_attr(any(heist_loom, heist_shuttle), allow(dead_code))]
     pub(crate) fn pin(&self) -> Option<Word> {
         // Few free cells are worth a swap.
         if Word(self.0.load(Ordering::Relaxed)).is_free() {
@@ -414,6 +405,6 @@ fn too_many(what: &str) -> ! {
 }
 
 // They use the atomic outside of any model.
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 #[path = "state_tests.rs"]
 mod tests;

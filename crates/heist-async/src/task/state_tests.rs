@@ -2,6 +2,12 @@
 
 use super::*;
 
+fn state_of(word: Word) -> State {
+    let state = State::default();
+    state.store(word);
+    state
+}
+
 const W: u64 = WAKER;
 const H: u64 = HOLD;
 
@@ -46,7 +52,7 @@ fn start() {
         let (next, start) = w.start();
         assert!(is_legal(next) && next.is_running() && !next.is_scheduled(), "{w:x?}");
         assert_eq!(start == Start::Cancel, w.is_aborted());
-        let state = State::new(w);
+        let state = state_of(w);
         assert_eq!((state.start(), state.load()), (start, next));
     }
 }
@@ -102,7 +108,7 @@ fn finish() {
                 assert_eq!(next.is_free(), finish == Finish::Free);
                 assert_eq!(next.is_running(), matches!(finish, Finish::Tell { .. }));
                 if next.is_running() {
-                    let state = State::new(next);
+                    let state = state_of(next);
                     assert_eq!(state.leave(), state.load().is_free());
                     assert!(!state.load().is_running());
                 }
@@ -157,7 +163,7 @@ fn letting_go() {
         }
         if w.has_handle() && (w.is_done() || !w.has_awaiter()) {
             check_let_go(w, Word(w.0 & !HANDLE), w.drop_handle());
-            let state = State::new(w);
+            let state = state_of(w);
             assert_eq!(state.drop_handle(!w.is_done()), None);
             assert_eq!(state.load(), w);
         }
@@ -179,7 +185,7 @@ fn abort() {
 #[test]
 fn awaiters() {
     for w in legal().filter(|w| w.has_handle()) {
-        let state = State::new(w);
+        let state = state_of(w);
         assert_eq!(state.offer_awaiter(), !w.is_done());
         assert_eq!(state.load().has_awaiter(), !w.is_done() || w.has_awaiter());
         assert_eq!(state.retract_awaiter(), !w.is_done());
@@ -189,10 +195,10 @@ fn awaiters() {
 
 #[test]
 fn pins() {
-    assert_eq!(State::new(Word(0)).pin(), None);
-    assert_eq!(State::new(Word(DONE | CANCELLED | ABORTED)).pin(), None);
+    assert_eq!(state_of(Word(0)).pin(), None);
+    assert_eq!(state_of(Word(DONE | CANCELLED | ABORTED)).pin(), None);
     for w in legal() {
-        let state = State::new(w);
+        let state = state_of(w);
         match state.pin() {
             Some(seen) => assert!(seen == w && !w.is_free() && state.load().0 == w.0 + H),
             None => assert!(w.is_free() && state.load() == w),

@@ -1,5 +1,12 @@
 //! The context of the current poll: which task the calling thread polls, the task's pool, and how much of the budget is left.
 
+#[cfg(not(heist_loom))]
+#[path = "turn_pool.rs"]
+mod pool_of_poll;
+
+#[cfg(not(heist_loom))]
+pub(crate) use pool_of_poll::{home, inside, is_elsewhere, pool};
+
 use super::cell::{Head, Raw};
 use super::home::Home;
 use std::cell::Cell;
@@ -23,14 +30,8 @@ impl Current {
     }
 }
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
 heist_sync::thread_local! {
     static CURRENT: Current = const { Current::outside() };
-}
-
-#[cfg(any(heist_loom, heist_shuttle))]
-heist_sync::thread_local! {
-    static CURRENT: Current = Current::outside();
 }
 
 /// Holds the context of the poll around the current one, and puts it back at the end.
@@ -85,26 +86,6 @@ pub(crate) fn of_future(home: Option<Home>) -> Guard {
     Guard::swap(None, home, UNLIMITED)
 }
 
-/// Runs `f`, which is no task of its own; what it spawns, and the timers and sockets that it makes, go to `pool`.
-#[cfg(not(heist_loom))]
-pub(crate) fn inside<R>(pool: &heist_sync::StdArc<heist_pool::raw::pool::Pool>, f: impl FnOnce() -> R) -> R {
-    struct In {
-        home: Home,
-        guard: Option<Guard>,
-    }
-    impl Drop for In {
-        fn drop(&mut self) {
-            self.guard = None;
-            // SAFETY: our own count, and the thread has just forgotten it.
-            unsafe { self.home.release() };
-        }
-    }
-    let home = Home::of(pool);
-    // Also on the way out of a panic, the thread forgets the pool before its count is given back.
-    let _in_pool = In { home, guard: Some(of_future(Some(home))) };
-    f()
-}
-
 /// Takes one step off the budget. False if none is left.
 #[inline]
 pub(crate) fn spend() -> bool {
@@ -120,7 +101,6 @@ pub(crate) fn spend() -> bool {
 
 /// Whether the current poll has any budget left.
 #[inline]
-#[cfg(not(any(heist_loom, heist_shuttle)))]
 pub(crate) fn has_budget() -> bool {
     CURRENT.with(|current| current.budget.get() > 0)
 }
@@ -133,30 +113,6 @@ pub(super) fn task() -> Option<Raw> {
 
 /// Whether the calling thread is somewhere inside of the poll of a task.
 #[inline]
-#[cfg(not(any(heist_loom, heist_shuttle)))]
 pub(crate) fn is_in_task() -> bool {
     CURRENT.with(|current| !current.task.get().is_null())
-}
-
-/// The home of what is spawned here, with a count of its own if it needs one.
-#[inline]
-#[cfg(not(heist_loom))]
-pub(super) fn home() -> Home {
-    let home = CURRENT.with(|current| current.home.get());
-    if home.is_none() { Home::of_thread() } else { home.duplicate() }
-}
-
-/// The pool of the current poll; outside of polls, of the thread, or else the global one.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-pub(crate) fn pool() -> heist_sync::StdArc<heist_pool::raw::pool::Pool> {
-    let home = CURRENT.with(|current| current.home.get());
-    if home.is_none() { heist_pool::raw::global::current() } else { home.to_arc() }
-}
-
-/// Whether the current poll is another pool's than `pool`.
-#[inline]
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-pub(crate) fn is_elsewhere(pool: &heist_pool::raw::pool::Pool) -> bool {
-    let home = CURRENT.with(|current| current.home.get());
-    !home.is_none() && !home.is_in(pool)
 }

@@ -219,7 +219,7 @@ impl Interval {
     }
 }
 
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

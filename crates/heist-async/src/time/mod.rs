@@ -12,21 +12,21 @@
 //! assert!(begin.elapsed() >= Duration::from_millis(2));
 //! ```
 
-#![cfg_attr(heist_loom, allow(dead_code, unused_imports))]
-
-// loom's models are about shards and turns; there is no pool to sleep on.
-#[cfg(not(heist_loom))]
+// Models are about shards and turns; nobody sleeps there.
+#[cfg(not(heist_model))]
 mod interval;
 mod shard;
-#[cfg(not(heist_loom))]
+#[cfg(not(heist_model))]
 mod sleep;
+#[cfg_attr(heist_model, path = "spare_model.rs")]
+mod spare;
 mod tick;
-#[cfg(not(heist_loom))]
+#[cfg(not(heist_model))]
 mod timeout;
 mod timers;
 mod wheel;
 
-#[cfg(not(heist_loom))]
+#[cfg(not(heist_model))]
 pub use self::{
     interval::{Interval, MissedTickBehavior, interval, interval_at},
     sleep::{Sleep, sleep, sleep_until},
@@ -37,15 +37,12 @@ pub(crate) use self::shard::{Set, Shard};
 pub(crate) use self::tick::Clock;
 pub(crate) use self::timers::Timers;
 
-#[cfg(not(heist_loom))]
 pub use std::time::{Duration, Instant};
 
 /// A deadline that nobody lives to see, for durations that would overflow.
-#[cfg(not(heist_loom))]
 const FAR: Duration = Duration::from_secs(30 * 365 * 86400);
 
 /// `from + duration`, or else the far future.
-#[cfg(not(heist_loom))]
 fn after(from: Instant, duration: Duration) -> Instant {
     from.checked_add(duration).unwrap_or_else(|| from + FAR)
 }

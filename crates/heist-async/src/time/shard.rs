@@ -3,6 +3,7 @@
 //! A shard is leased by a driver, and is never freed: a timer points to it without a count that all timers would share. When its
 //! driver has gone and the last of its timers too, another driver may have it, so there are as many as were ever in use at once.
 
+use super::spare;
 use super::tick::Clock;
 use super::wheel::{Key, Moved, Wheel};
 use crate::driver::batch::{self, Batch};
@@ -249,36 +250,7 @@ impl State {
     }
 }
 
-/// Shards that no driver has.
-#[cfg(not(heist_loom))]
-mod spare {
-    use super::Shard;
-    use heist_sync::lock;
-
-    static SPARE: heist_sync::Mutex<Vec<&'static Shard>> = heist_sync::Mutex::new(Vec::new());
-
-    pub fn take() -> Option<&'static Shard> {
-        lock(&SPARE).pop()
-    }
-
-    pub fn put(shard: &'static Shard) {
-        lock(&SPARE).push(shard);
-    }
-}
-
-/// Models have no spare shards: their objects do not outlive them.
-#[cfg(heist_loom)]
-mod spare {
-    use super::Shard;
-
-    pub fn take() -> Option<&'static Shard> {
-        None
-    }
-
-    pub fn put(_: &'static Shard) {}
-}
-
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use heist_sync::std_atomic::AtomicUsize;

@@ -18,7 +18,6 @@ use heist_os::WokenFor;
 use heist_policy::{self as policy, Overtake, TasksView, tuning};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::Ordering;
-use heist_sync::barrier;
 use std::sync::Weak;
 use std::time::Instant;
 
@@ -114,17 +113,15 @@ impl Look {
 
     /// Nothing waits: the pool asks again when something does.
     fn forget(&self, pool: &Pool) -> Next {
-        pool.watched().is_on.store(false, Ordering::Relaxed);
-        // LIVENESS, ORDERING(MONITOR-E1): somebody may have queued a task and seen that we still watch. Our flag before our look;
-        // partner: `watch`. Heavy, so that it costs them nothing; we come here once in a while.
-        barrier::heavy();
         let table = pool.threads().table();
-        let waits = pool.queues().has_tasks(table)
-            || pool.driver().is_unattended()
-            || (pool.watched().minds_jobs()
-                && pool.permits().count(Count::Free) == 0
-                && pool.queues().has_jobs(table));
-        if waits && !pool.watched().is_on.swap(true, Ordering::Relaxed) { Next::Later } else { Next::Forget }
+        let waits = || {
+            pool.queues().has_tasks(table)
+                || pool.driver().is_unattended()
+                || (pool.watched().minds_jobs()
+                    && pool.permits().count(Count::Free) == 0
+                    && pool.queues().has_jobs(table))
+        };
+        if pool.watched().is_on.lower(waits) { Next::Forget } else { Next::Later }
     }
 
     /// The permit that the thread holds.

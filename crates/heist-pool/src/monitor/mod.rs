@@ -5,15 +5,16 @@
 //! permit are inside of a poll or job that may be long; jobs are queued behind polls; a thread could not be started. What is then
 //! done is in [`look`]. Looks that find nothing to do come less and less often, and stop when nothing waits.
 
+mod flag;
 mod look;
 
 pub use look::Look;
 
 use crate::pool::{Config, Pool};
+use flag::Flag;
 use heist_os::WokenFor;
 use heist_policy::tuning;
-use heist_sync::atomic::{AtomicBool, Ordering, fence};
-use heist_sync::barrier;
+use heist_sync::atomic::{AtomicBool, Ordering};
 use heist_sync::{Condvar, Mutex, lock};
 use look::Next;
 use std::io;
@@ -46,7 +47,7 @@ pub(crate) fn start() {
 #[derive(Debug)]
 pub struct Watched {
     pool: Weak<Pool>,
-    is_on: AtomicBool,
+    is_on: Flag,
     /// It has run tasks: jobs may wait behind a poll that blocks.
     has_tasks: AtomicBool,
     /// The program wants spare threads for jobs behind blocked ones.
@@ -58,7 +59,7 @@ impl Watched {
     pub fn new(config: &Config, pool: Weak<Pool>) -> Self {
         Self {
             pool,
-            is_on: AtomicBool::new(false),
+            is_on: Flag::new(),
             has_tasks: AtomicBool::new(false),
             rescues: config.rescues(),
             has_warned: AtomicBool::new(false),
@@ -88,22 +89,7 @@ impl Watched {
     /// Something may wait unseen: the monitor looks until it does not.
     #[inline]
     pub fn watch(&self) {
-        // ORDERING(MONITOR-E1): the task before the look at the flag; partner: the monitor, before it stops watching.
-        if barrier::is_asymmetric() {
-            barrier::light();
-        } else {
-            fence(Ordering::SeqCst);
-        }
-        if !self.is_on.load(Ordering::Relaxed) {
-            self.watch_slow();
-        }
-    }
-
-    #[cold]
-    fn watch_slow(&self) {
-        if !self.is_on.swap(true, Ordering::Relaxed) {
-            MONITOR.ask(Weak::clone(&self.pool));
-        }
+        self.is_on.raise(|| MONITOR.ask(Weak::clone(&self.pool)));
     }
 }
 
@@ -136,7 +122,7 @@ impl Monitor {
             let pools = std::mem::take(&mut requests.pools);
             drop(requests);
             for pool in pools.iter().filter_map(Weak::upgrade) {
-                pool.watched().is_on.store(false, Ordering::Relaxed);
+                pool.watched().is_on.clear();
             }
         }
     }
@@ -178,12 +164,13 @@ mod tests {
     use super::*;
     use heist_sync::StdArc as Arc;
 
-    /// As [`Watched::watch_slow`], with a monitor that is the test's own.
+    /// As [`Watched::watch`], with a monitor that is the test's own. True if the monitor is asked.
     fn ask(monitor: &Monitor, pool: &Arc<Pool>) -> bool {
-        let is_news = !pool.watched().is_on.swap(true, Ordering::Relaxed);
-        if is_news {
+        let mut is_news = false;
+        pool.watched().is_on.raise(|| {
             lock(&monitor.requests).pools.push(Arc::downgrade(pool));
-        }
+            is_news = true;
+        });
         is_news
     }
 

@@ -1,4 +1,7 @@
-//! In place of the monitor where a checker runs: the monitor is not modelled.
+//! In place of the monitor where a checker runs. Of the monitor only its flag is modelled, by itself: in the models of sleeping its
+//! barrier would hide that another is missing.
+
+mod flag;
 
 use crate::pool::{Config, Pool};
 use heist_os::WokenFor;
@@ -18,5 +21,4 @@ impl Watched {
     pub fn watch_for(&self, _: WokenFor) {}
 }
 
-#[cfg(not(heist_loom))]
 pub(crate) fn start() {}

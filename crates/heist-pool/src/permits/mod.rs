@@ -7,7 +7,7 @@ mod words;
 
 #[cfg(all(test, heist_loom))]
 mod loom;
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests;
 
 pub use counters::{Count, Counters};
@@ -222,9 +222,9 @@ impl Permits {
         // LIVENESS: nobody has to be asked if all sleep, still: whoever rises or joins after this asks itself to look. One that has taken a
         // permit since, and has looked while we still counted as a searcher, has changed this word before our own change of it.
         let counters = self.counters();
-        let is_alone = is_alone
-            && counters.get(Count::Free) == pool.parallelism()
-            && counters.get(Count::Overtaking) == 0;
+        let all_sleep =
+            counters.get(Count::Free) == pool.parallelism() && counters.get(Count::Overtaking) == 0;
+        let is_alone = is_alone && (all_sleep || is_planted("idle_alone_is_believed"));
         // ORDERING(FORK-E6): our requests before our look at the heads; partner: `is_slow_push`. Expensive while others run,
         // and not needed where threads come and go without forking.
         if !is_alone && !is_planted("idle_arm_before_count") && pool.threads().table().arm_others(me) {

@@ -8,7 +8,7 @@ use heist_sync::planted::is_planted;
 use std::ptr::NonNull;
 
 /// Small under the checker, so that a model can fill it.
-pub const SLOTS: usize = if cfg!(heist_loom) { 4 } else { 256 };
+pub const SLOTS: usize = heist_sync::capacity(256, 4);
 const MASK: u32 = SLOTS as u32 - 1;
 /// What an overflow moves to the injector, beside the task that did not fit.
 pub const HALF: usize = SLOTS / 2;
@@ -193,7 +193,7 @@ impl RunQueue {
     }
 }
 
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use crate::queues::task::Vtable;

@@ -6,6 +6,7 @@ use crate::pool::Pool;
 use crate::worker::Given;
 use heist_os::WokenFor;
 use heist_sync::atomic::{Ordering, fence};
+use heist_sync::clock::Instant;
 use heist_sync::{lock, thread};
 
 impl Threads {
@@ -99,11 +100,16 @@ impl Threads {
     }
 
     /// As [`join`](Self::join), for at most `limit`. Returns how many threads are left.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
     pub fn join_within(&self, limit: std::time::Duration) -> usize {
-        let has_threads = |_: &mut ()| self.live.load(Ordering::Acquire) != 0;
-        let waited = self.all_left.wait_timeout_while(lock(&self.left), limit, has_threads);
-        drop(waited.unwrap_or_else(std::sync::PoisonError::into_inner));
+        let begun = Instant::now();
+        let mut guard = lock(&self.left);
+        while self.live.load(Ordering::Acquire) != 0
+            && let Some(left) = limit.checked_sub(begun.elapsed())
+        {
+            let waited = self.all_left.wait_timeout(guard, left);
+            guard = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        drop(guard);
         let threads = self.live.load(Ordering::Acquire);
         if threads == 0 {
             self.join_handles();
@@ -113,15 +119,46 @@ impl Threads {
 
     fn join_handles(&self) {
         loop {
-            // The lock is open while we join: a thread that leaves may find a task that came late, and start another thread for it.
-            let handles = std::mem::take(&mut *lock(&self.handles));
-            if handles.is_empty() {
-                return;
-            }
-            for handle in handles {
-                // Jobs and handlers do not unwind out of a thread.
-                let _ = handle.join();
-            }
+            // Not under the lock: a thread that leaves may start another for a task that came late, and then there is one more to join.
+            let Some(handle) = lock(&self.handles).pop() else { return };
+            // Jobs and handlers do not unwind out of a thread.
+            let _ = handle.join();
         }
+    }
+}
+
+#[cfg(all(test, not(heist_model)))]
+mod tests {
+    use crate::pool::{Config, Pool};
+    use heist_sync::{lock, thread};
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    /// A thread that starts another one while the pool waits for it: both are joined.
+    #[test]
+    fn a_thread_that_is_joined_may_start_another() {
+        let pool = Pool::new(Config { parallelism: 1, ..Config::default() });
+        let (push, pushed) = mpsc::channel();
+        let (end, ended) = mpsc::channel();
+        let starter = {
+            let pool = pool.clone();
+            thread::spawn(move || {
+                pushed.recv().unwrap();
+                let begun = Instant::now();
+                let mut handles = loop {
+                    match pool.threads().handles.try_lock() {
+                        // Somebody joins us.
+                        Ok(handles) if handles.is_empty() => break handles,
+                        _ => assert!(begun.elapsed() < Duration::from_secs(20), "the lock is never free"),
+                    }
+                    thread::yield_now();
+                };
+                handles.push(thread::spawn(move || end.send(()).unwrap()));
+            })
+        };
+        lock(&pool.threads().handles).push(starter);
+        push.send(()).unwrap();
+        pool.threads().join();
+        assert!(ended.try_recv().is_ok(), "the second thread has ended");
     }
 }

@@ -1,16 +1,12 @@
 //! The pool's threads: how they come, who they are, and how they go.
 
 mod close;
-#[cfg(not(heist_loom))]
 pub mod guest;
-#[cfg_attr(any(heist_loom, heist_shuttle), path = "unnamed.rs")]
 mod named;
 mod start;
 mod table;
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-pub use named::{Closure, ThreadNow, ThreadState};
-pub use named::{ClosureKind, named};
+pub use named::{Closure, ClosureKind, ThreadNow, ThreadState, named};
 pub use start::ThreadStart;
 pub use table::{MOST, Table};
 
@@ -43,7 +39,6 @@ pub struct Threads {
     has_maker: AtomicBool,
     handles: Mutex<Vec<thread::JoinHandle<()>>>,
     /// What those threads say of what they run.
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
     named: Mutex<Vec<heist_sync::StdArc<named::Entry>>>,
     left: Mutex<()>,
     all_left: Condvar,
@@ -68,7 +63,6 @@ impl Threads {
             takes_guests: AtomicBool::new(config.may_take_guests() && !is_off),
             has_maker: AtomicBool::new(false),
             handles: Mutex::new(Vec::new()),
-            #[cfg(not(any(heist_loom, heist_shuttle)))]
             named: Mutex::new(Vec::new()),
             left: Mutex::new(()),
             all_left: Condvar::new(),

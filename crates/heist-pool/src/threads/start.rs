@@ -87,9 +87,7 @@ impl ThreadStart {
             self.run();
         })?;
         let mut handles = lock(&pool.threads().handles);
-        // The checkers' handles cannot tell; their pools are short.
-        #[cfg(not(any(heist_loom, heist_shuttle)))]
-        handles.retain(|h| !h.is_finished());
+        handles.retain(|handle| !heist_sync::has_ended(handle));
         handles.push(handle);
         Ok(())
     }
@@ -142,7 +140,6 @@ impl ThreadStart {
         let unwinding = Abort;
         self.has_run = true;
         let pool = Arc::clone(&self.pool);
-        #[cfg(not(any(heist_loom, heist_shuttle)))]
         let _enlisted = super::named::Enlisted::new(pool.threads(), self.worker.id());
         let worker = Worker::new(Arc::clone(&pool), Arc::clone(&self.worker), self.role);
         let has_handler = pool.config().start_handler.is_some();

@@ -107,7 +107,7 @@ impl Table {
     }
 }
 
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

@@ -787,3 +787,68 @@ fn a_task_from_the_driver_against_a_job() {
         assert_eq!(pool.permits().counters(), Counters::new(1), "all permits are free, and nobody searches");
     });
 }
+
+/// A task that forks a job for another thread to take.
+#[repr(C)]
+struct ForkingTask {
+    header: Header,
+    job: Arc<Job>,
+}
+
+// SAFETY: the header is a constant to the models, and the job is for sharing.
+unsafe impl Send for ForkingTask {}
+// SAFETY: as above.
+unsafe impl Sync for ForkingTask {}
+
+static FORKING: Vtable = Vtable { run: poll_forking };
+
+unsafe fn poll_forking(header: NonNull<Header>) {
+    // SAFETY: the header is the first field of a `ForkingTask`, kept by the model.
+    let task = unsafe { header.cast::<ForkingTask>().as_ref() };
+    let worker = Worker::current().unwrap();
+    // This answers a request, if there is one. Nobody but the other thread can have it, and then that has had its job.
+    let before = Job::new();
+    let slot = fork(worker, &before);
+    if pop(worker, slot) == Popped::Stolen {
+        wait_for(worker, slot);
+        task.job.0.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    let slot = fork(worker, &task.job);
+    wait_stolen(worker, slot);
+}
+
+/// A thread that sleeps in the driver finds a task there and rises, while another one, which has searched, falls asleep. Whichever of them
+/// runs the task forks, and waits for the other.
+///
+/// Bugs hunted: all slept, so the other has asked nobody; and the one that rises does not ask itself (`idle_riser_asks_nobody`), or has
+/// risen and answered its own request while the other still counted as a searcher, which goes to sleep as if it were alone
+/// (`idle_alone_is_believed`).
+#[test]
+fn a_riser_that_forks_against_a_sleeper() {
+    check(2, |first| {
+        let (pool, job) = (pool(2), Job::new());
+        let task = Arc::new(ForkingTask { header: Header::new(&FORKING), job: job.clone() });
+        let news = Arc::new(Parker::new());
+        let come = news.clone();
+        let driver = Sat::new(true, move || {
+            come.park();
+            // SAFETY: the driver keeps the task, and queues it once.
+            let task = unsafe { TaskRef::from_raw(NonNull::from(&task.header)) };
+            Worker::current().unwrap().schedule(task, Place::Last);
+        });
+        driver.install(&pool);
+        let searcher = {
+            let pool = pool.clone();
+            move || {
+                work(&pool, 1, |worker| {
+                    worker.search.set_on(pool.permits().try_search(2));
+                    news.unpark();
+                    sleep_until_found(worker);
+                });
+            }
+        };
+        race(first, &pool, sleep_until_found, vec![Box::new(searcher)]);
+        assert_eq!(job.runs(), 1);
+    });
+}

@@ -73,7 +73,9 @@ impl Sleep {
         let slept = self.sleep_until_given(me, permit, tasks);
         me.shared.affinity.after_wake();
         // LIVENESS: those that fell asleep meanwhile have not asked us, since we slept. Our next push looks for them.
-        let _ = me.shared.stack.arm();
+        if !is_planted("idle_riser_asks_nobody") {
+            let _ = me.shared.stack.arm();
+        }
         slept
     }
 

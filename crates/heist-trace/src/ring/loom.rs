@@ -1,6 +1,6 @@
 //! Every interleaving of a producer and a reader that loom knows of, on the smallest rings.
 //!
-//! Run with `RUSTFLAGS="--cfg heist_loom" cargo test -p heist-trace --release --lib loom`.
+//! Run with `RUSTFLAGS="--cfg heist_model --cfg heist_loom" cargo test -p heist-trace --release --lib loom`.
 
 use super::{Lost, Position, Ring};
 use crate::{Event, Kind};

@@ -6,16 +6,14 @@ use heist_sync::planted::is_planted;
 
 #[cfg(all(test, heist_loom))]
 mod loom;
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests;
 
 /// How many events a read could not return because they were overwritten.
 ///
 /// ```
-/// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
 /// use heist::trace::{Lost, Ring};
 /// assert_eq!(Ring::new(8).snapshot(&mut Vec::new()), Lost(0));
-/// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[must_use = "lost events are counted, never silent"]
@@ -51,7 +49,6 @@ struct Slot {
 /// The newest events of one thread: one producer, any number of readers at any time.
 ///
 /// ```
-/// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
 /// use heist::trace::{Event, Kind, Lost, Ring};
 /// let ring = Ring::new(2);
 /// for victim in 0..5 {
@@ -60,7 +57,6 @@ struct Slot {
 /// let mut events = Vec::new();
 /// assert_eq!(ring.snapshot(&mut events), Lost(3));
 /// assert_eq!(events.iter().map(|e| e.arg).collect::<Vec<_>>(), [3, 4]);
-/// # }
 /// ```
 // Aligned, so that a reader's look at one ring's counters does not take the line of another thread's.
 #[derive(Debug)]
@@ -75,9 +71,7 @@ impl Ring {
     /// A ring that keeps the newest `capacity` events, rounded up to a power of two. Each takes 16 bytes.
     ///
     /// ```
-    /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
     /// assert_eq!(heist::trace::Ring::new(1000).capacity(), 1024);
-    /// # }
     /// ```
     #[must_use]
     pub fn new(capacity: usize) -> Self {
@@ -89,9 +83,7 @@ impl Ring {
     /// How many events the ring keeps.
     ///
     /// ```
-    /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
     /// assert_eq!(heist::trace::Ring::new(0).capacity(), 1);
-    /// # }
     /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
@@ -104,11 +96,9 @@ impl Ring {
     /// the counts are wrong; debug builds panic when they notice.
     ///
     /// ```
-    /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
     /// use heist::trace::{Event, Kind, Ring};
     /// let ring = Ring::new(64);
     /// ring.record(Event::now(Kind::Park, 0, Some(0), 0));
-    /// # }
     /// ```
     #[inline]
     pub fn record(&self, event: Event) {
@@ -134,14 +124,12 @@ impl Ring {
     /// was made. The ring keeps its events.
     ///
     /// ```
-    /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
     /// use heist::trace::{Event, Kind, Lost, Ring};
     /// let ring = Ring::new(64);
     /// ring.record(Event::now(Kind::Park, 0, Some(0), 0));
     /// let mut events = Vec::new();
     /// assert_eq!(ring.snapshot(&mut events), Lost(0));
     /// assert_eq!(events[0].kind, Kind::Park);
-    /// # }
     /// ```
     pub fn snapshot(&self, out: &mut Vec<Event>) -> Lost {
         self.since(Position::START, out).1
@@ -153,7 +141,6 @@ impl Ring {
     /// Callable from any thread at any time. The producer does not notice, except that its lines are read.
     ///
     /// ```
-    /// # #[cfg(not(any(heist_loom, heist_shuttle)))] {
     /// use heist::trace::{Event, Kind, Lost, Position, Ring};
     /// let ring = Ring::new(2);
     /// let mut events = Vec::new();
@@ -165,7 +152,6 @@ impl Ring {
     /// }
     /// let (_, lost) = ring.since(next, &mut events);
     /// assert_eq!((events.len(), lost), (3, Lost(3)));
-    /// # }
     /// ```
     pub fn since(&self, from: Position, out: &mut Vec<Event>) -> (Position, Lost) {
         let capacity = self.slots.len() as u64;

@@ -11,7 +11,7 @@
 //! - W4. `least` of a slot with an entry is not after any of its entries, and after `elapsed`.
 
 mod slab;
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests;
 
 use self::slab::{Index, Slab};

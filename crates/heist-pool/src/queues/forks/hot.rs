@@ -47,19 +47,6 @@ const PUSH_ARMED: *mut Slot = std::ptr::without_provenance_mut(1);
 const POP_ASKED: *mut Slot = std::ptr::without_provenance_mut(usize::MAX);
 
 impl Hot {
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    const fn outside(dummy: *mut Slot) -> Self {
-        Self {
-            own: Own { head: AtomicPtr::new(dummy), worker: Cell::new(std::ptr::null()) },
-            bounds: Bounds {
-                push_limit: AtomicPtr::new(PUSH_ASKED),
-                pop_limit: AtomicPtr::new(POP_ASKED),
-                fenced: AtomicBool::new(false),
-                asked_fenced: AtomicBool::new(false),
-            },
-        }
-    }
-
     /// The worker of this thread, null outside of a pool.
     #[inline(always)]
     pub fn worker(&self) -> *const () {
@@ -181,71 +168,10 @@ impl Hot {
     }
 }
 
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-mod place {
-    use super::{Hot, Slot};
+#[cfg_attr(not(heist_model), path = "hot_place.rs")]
+#[cfg_attr(heist_model, path = "hot_place_model.rs")]
+mod place;
 
-    /// What threads outside of any pool write to before they find out where they are. Never read.
-    static DUMMY: Slot = Slot::new();
-
-    pub fn dummy() -> *mut Slot {
-        std::ptr::from_ref(&DUMMY).cast_mut()
-    }
-
-    thread_local! {
-        static HOT: Hot = const { Hot::outside(std::ptr::from_ref(&DUMMY).cast_mut()) };
-    }
-
-    /// The calling thread's block.
-    // Not `inline(always)`: it would be merged into its callers before the call inside of it has become a constant one, and
-    // that call would then stay.
-    #[inline]
-    pub fn hot() -> &'static Hot {
-        // SAFETY: the block has no destructor and lives as long as the thread. Only this thread gets the reference from
-        // here, and `Hot` is neither `Send` nor `Sync`, so it cannot take it along; thieves reach it through
-        // `Stack::visit`, which the owner outwaits before it leaves.
-        HOT.with(|hot| unsafe { &*std::ptr::from_ref(hot) })
-    }
-}
-
-#[cfg(any(heist_loom, heist_shuttle))]
-mod place {
-    use super::{Hot, Slot};
-
-    use heist_sync::thread_local;
-
-    thread_local! {
-        static HOT: *mut Hot = {
-            let hot = Box::<Hot>::default();
-            hot.leave(dummy());
-            Box::into_raw(hot)
-        };
-    }
-
-    pub fn dummy() -> *mut Slot {
-        Box::into_raw(Box::default())
-    }
-
-    /// The calling thread's block.
-    pub fn hot() -> &'static Hot {
-        // SAFETY: leaked above, so it lives for ever; the checkers' runs are short.
-        HOT.with(|hot| unsafe { &**hot })
-    }
-
-    /// Stands for the end of the calling thread's block: loom complains if anybody may still be in it.
-    #[cfg(all(test, heist_loom))]
-    pub fn end() {
-        HOT.with(|hot| {
-            // SAFETY: loom checks it: nobody uses the block at this time or after.
-            let hot = unsafe { &mut **hot };
-            hot.own.head.with_mut(|_| ());
-            hot.bounds.push_limit.with_mut(|_| ());
-            hot.bounds.pop_limit.with_mut(|_| ());
-        });
-    }
-}
-
-pub use place::dummy;
 #[cfg(all(test, heist_loom))]
 pub use place::end;
-pub use place::hot;
+pub use place::{dummy, hot};

@@ -1,7 +1,7 @@
 //! Models of the fork stack for loom. Each says which bug it hunts; `check/planted.sh` plants those bugs and expects these to
 //! fail.
 //!
-//! Run with `RUSTFLAGS="--cfg heist_loom" cargo test -p heist-pool --release --lib loom`.
+//! Run with `RUSTFLAGS="--cfg heist_model --cfg heist_loom" cargo test -p heist-pool --release --lib loom`.
 //!
 //! Every model starts from two orders, with the owner first and with a thief first: loom begins with one schedule and
 //! reverses pairs of accesses, but overlooks some pairs, and the two starting points make up for each other.

@@ -9,7 +9,7 @@ mod word;
 
 #[cfg(all(test, heist_loom))]
 mod loom;
-#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+#[cfg(all(test, not(heist_model)))]
 mod tests;
 
 pub use hot::{Hot, hot};
@@ -23,10 +23,7 @@ use crossbeam_utils::CachePadded;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Slots of a stack. Beyond that many pending halves on one thread a fork runs its halves one after the other.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-const SLOTS: usize = 1 << 15;
-#[cfg(any(heist_loom, heist_shuttle))]
-const SLOTS: usize = 4;
+const SLOTS: usize = heist_sync::capacity(1 << 15, 4);
 
 const _: () = assert!(SLOTS < word::MOST);
 
@@ -49,7 +46,7 @@ impl Default for Stack {
     fn default() -> Self {
         Self {
             word: CachePadded::new(AtomicU64::new(Word::EMPTY.0)),
-            slots: slot::slots(SLOTS + 1),
+            slots: slot::Slots::new(SLOTS + 1),
             hot: AtomicPtr::new(std::ptr::null_mut()),
             visitors: AtomicUsize::new(0),
             strangers: AtomicUsize::new(0),

@@ -60,7 +60,7 @@ impl Hot {
     pub fn is_slow_push(&self, slot: *mut Slot) -> bool {
         // ORDERING(FORK-E6): head before limit. Partner: a thread about to sleep asks, `barrier::heavy`, reads the heads.
         if !is_planted("fork_push_no_barrier") {
-            self.light();
+            barrier::light_unless(|| self.is_fenced());
         }
         slot >= self.push_limit()
     }
@@ -75,17 +75,9 @@ impl Hot {
         // ORDERING(FORK-E5): head before limit. Partner: a forcing thief asks, `barrier::heavy`, reads the head. One of the
         // two sees the other.
         if !is_planted("fork_pop_no_barrier") {
-            self.light();
+            barrier::light_unless(|| self.is_fenced());
         }
         slot < self.pop_limit()
-    }
-
-    /// Without an asymmetric barrier this orders nothing, which loom, to whom it is a full fence, must be told.
-    #[inline(always)]
-    fn light(&self) {
-        if !cfg!(heist_loom) || !self.is_fenced() {
-            barrier::light();
-        }
     }
 
     /// After a push outside of any pool.

@@ -4,12 +4,12 @@ use super::{Floor, State};
 use crate::signal::Awaited;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use heist_sync::planted::is_planted;
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-use std::{
-    alloc::{self, Layout},
-    ops::Deref,
-    ptr::NonNull,
-};
+
+#[cfg_attr(not(heist_model), path = "slots.rs")]
+#[cfg_attr(heist_model, path = "slots_model.rs")]
+mod slots;
+
+pub(super) use slots::Slots;
 
 /// Runs the job whose frame is given and leaves the result there. It must not unwind.
 pub type Exec = unsafe fn(frame: *mut ());
@@ -29,15 +29,6 @@ pub struct Slot {
 }
 
 impl Slot {
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    pub(super) const fn new() -> Self {
-        Self {
-            call: AtomicPtr::new(std::ptr::null_mut()),
-            frame: AtomicPtr::new(std::ptr::null_mut()),
-            state: AtomicU64::new(0),
-        }
-    }
-
     #[inline(always)]
     pub(super) fn fill(&self, call: Exec, frame: *mut ()) {
         self.call.store(call as *mut (), Ordering::Relaxed);
@@ -93,95 +84,5 @@ impl Awaited for Slot {
         // ORDERING: acquire for the result if it is there already (FORK-E2).
         // LIVENESS(W1): one word holds wait and done. Either we find done, or the thief's swap finds wait and wakes us.
         !State(self.state.fetch_or(State::WAIT, Ordering::Acquire)).is_done()
-    }
-}
-
-/// The slots of a stack, which have no jobs at first. The kernel provides their memory page by page, as it is touched.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-#[derive(Debug)]
-pub(super) struct Slots {
-    slots: NonNull<[Slot]>,
-    memory: NonNull<u8>,
-}
-
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-impl Slots {
-    pub fn new(n: usize) -> Self {
-        let layout = Self::layout(n);
-        // SAFETY: the layout is not of size 0.
-        let memory = unsafe { alloc::alloc_zeroed(layout) };
-        let Some(memory) = NonNull::new(memory) else { alloc::handle_alloc_error(layout) };
-        let padding = memory.align_offset(align_of::<Slot>());
-        // SAFETY: the layout has room for it.
-        let first = unsafe { memory.add(padding) }.cast::<Slot>();
-        Self { slots: NonNull::slice_from_raw_parts(first, n), memory }
-    }
-
-    /// With an alignment that every allocation has. For more, the standard library fills the memory with zeroes itself, and so
-    /// touches all of it.
-    fn layout(n: usize) -> Layout {
-        Layout::from_size_align((n + 1) * size_of::<Slot>(), align_of::<u64>()).expect("a few MiB")
-    }
-}
-
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-impl Deref for Slots {
-    type Target = [Slot];
-
-    fn deref(&self) -> &[Slot] {
-        // SAFETY: allocated for so many slots, and zero is a valid value of all their fields (null, null, FREE).
-        unsafe { self.slots.as_ref() }
-    }
-}
-
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-impl Drop for Slots {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
-        unsafe { alloc::dealloc(self.memory.as_ptr(), Self::layout(self.len())) };
-    }
-}
-
-// SAFETY: a box of slots in all but its allocation.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-unsafe impl Send for Slots {}
-// SAFETY: as above.
-#[cfg(not(any(heist_loom, heist_shuttle)))]
-unsafe impl Sync for Slots {}
-
-/// The slots of a stack under a checker, where there are few.
-#[cfg(any(heist_loom, heist_shuttle))]
-pub(super) type Slots = Box<[Slot]>;
-
-/// So many slots without jobs.
-pub(super) fn slots(n: usize) -> Slots {
-    #[cfg(any(heist_loom, heist_shuttle))]
-    return (0..n).map(|_| Slot::default()).collect();
-    #[cfg(not(any(heist_loom, heist_shuttle)))]
-    Slots::new(n)
-}
-
-#[cfg(all(test, target_os = "linux", not(any(heist_loom, heist_shuttle, miri))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slots_take_memory_as_they_are_touched() {
-        const PAGE: usize = 4096;
-        let slots = Slots::new(64 * PAGE);
-        let start = slots.as_ptr().addr().next_multiple_of(PAGE);
-        let pages = slots.as_ptr_range().end.addr().saturating_sub(start) / PAGE;
-        let touched = || {
-            let mut seen = vec![0_u8; pages];
-            // SAFETY: the kernel writes one byte for each of the pages.
-            let result =
-                unsafe { libc::mincore(start as *mut libc::c_void, pages * PAGE, seen.as_mut_ptr()) };
-            assert_eq!(result, 0);
-            seen.into_iter().filter(|page| page & 1 == 1).count()
-        };
-        // Larger pages than these come in one piece.
-        assert!(touched() <= pages / 2, "{} of {pages} pages", touched());
-        slots.iter().for_each(Slot::clear);
-        assert_eq!(touched(), pages);
     }
 }

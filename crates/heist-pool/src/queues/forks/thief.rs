@@ -53,12 +53,8 @@ impl Care {
     /// For the `round`th look in a row.
     pub fn in_round(round: u32) -> Self {
         /// Some microseconds: little against how long an owner may leave a request unanswered before it is forced.
-        const FULL_EVERY: u32 = 8;
-        if cfg!(any(heist_loom, heist_shuttle)) || round.is_multiple_of(FULL_EVERY) {
-            Self::Full
-        } else {
-            Self::Glance
-        }
+        const FULL_EVERY: u32 = heist_sync::capacity(8, 1) as u32;
+        if round.is_multiple_of(FULL_EVERY) { Self::Full } else { Self::Glance }
     }
 }
 

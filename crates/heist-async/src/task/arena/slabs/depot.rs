@@ -1,8 +1,8 @@
 //! The free cells that no thread has at hand, by class.
 
-use super::super::cell::Head;
 use super::chunk::{self, Chunk, Spring};
 use super::{Batch, Class, SIZES, set_next};
+use crate::task::cell::Head;
 use heist_sync::{Mutex, lock};
 use std::ptr::{self, NonNull};
 
@@ -85,7 +85,7 @@ fn new_chunk(class: Class) -> NonNull<Chunk> {
 }
 
 /// Calls `f` with every cell that was ever used.
-pub(in super::super) fn for_each(mut f: impl FnMut(NonNull<Head>)) {
+pub(in crate::task) fn for_each(mut f: impl FnMut(NonNull<Head>)) {
     // A copy, so that `f` may make tasks.
     let all = lock(&CHUNKS).all.clone();
     for chunk in all {

@@ -1,7 +1,9 @@
 //! Cells come from where they should, each to one taker at a time.
 
-use super::super::cell::Head;
+use super::super::LARGEST;
 use super::*;
+use crate::task::cell::Head;
+use std::alloc::Layout;
 use std::collections::HashSet;
 use std::sync::mpsc;
 

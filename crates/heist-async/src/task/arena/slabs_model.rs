@@ -3,11 +3,16 @@
 //! A cell that is given back stays readable until the next model, so that one who comes too late is caught by an assertion and not
 //! by a fault.
 
-use super::{Class, Head, State, Word};
+use super::Class;
+use crate::task::cell::Head;
+use crate::task::state::{State, Word};
 use heist_sync::std_atomic::{AtomicU32, Ordering};
 use std::alloc::Layout;
 use std::cell::RefCell;
 use std::ptr::NonNull;
+
+/// The checkers' atomics are larger than they are: every cell is large enough for any task.
+pub(super) const HAS_CLASSES: bool = false;
 
 /// Their cells need not be small.
 const LAYOUT: Layout = match Layout::from_size_align(4096, 64) {
@@ -20,7 +25,7 @@ std::thread_local! {
     static GIVEN_BACK: RefCell<Vec<NonNull<Head>>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(in super::super) fn take(_: Class) -> NonNull<Head> {
+pub(in crate::task) fn take(_: Class) -> NonNull<Head> {
     // SAFETY: the size is not 0.
     let cell = unsafe { std::alloc::alloc_zeroed(LAYOUT) };
     match NonNull::new(cell.cast()) {
@@ -31,15 +36,17 @@ pub(in super::super) fn take(_: Class) -> NonNull<Head> {
 
 /// # Safety
 /// From [`take`], and given back once.
-pub(in super::super) unsafe fn give(cell: NonNull<Head>, _: Class) {
+pub(in crate::task) unsafe fn give(cell: NonNull<Head>, _: Class) {
     // SAFETY: by the caller.
-    unsafe { cell.as_ref() }.bury();
+    let head = unsafe { cell.as_ref() };
+    head.awaiter.with_mut(|_| ());
+    head.ghost.bury();
     GIVEN_BACK.with_borrow_mut(|cells| cells.push(cell));
 }
 
 /// How many cells were given back. They are freed.
 #[cfg(all(test, heist_loom))]
-pub(in super::super) fn clear() -> usize {
+pub(in crate::task) fn clear() -> usize {
     let cells = GIVEN_BACK.take();
     for &cell in &cells {
         // SAFETY: given back, and the model is over. The head has no drop of its own, but the checkers' types in it do.
@@ -50,13 +57,13 @@ pub(in super::super) fn clear() -> usize {
     cells.len()
 }
 
-pub(in super::super) fn place(_: NonNull<Head>) -> u32 {
+pub(in crate::task) fn place(_: NonNull<Head>) -> u32 {
     0
 }
 
 /// # Safety
 /// `generation` is that of a cell just taken.
-pub(in super::super) unsafe fn next_generation(generation: *mut u32) {
+pub(in crate::task) unsafe fn next_generation(generation: *mut u32) {
     static LAST: AtomicU32 = AtomicU32::new(0);
     // SAFETY: by the caller.
     unsafe { generation.write(LAST.fetch_add(1, Ordering::Relaxed) + 1) };
@@ -64,7 +71,9 @@ pub(in super::super) unsafe fn next_generation(generation: *mut u32) {
 
 /// # Safety
 /// `state` is that of a cell just taken.
-pub(in super::super) unsafe fn begin(state: *mut State, word: Word) {
+pub(in crate::task) unsafe fn begin(state: *mut State, word: Word) {
     // SAFETY: by the caller.
-    unsafe { state.write(State::new(word)) };
+    unsafe { state.write(State::default()) };
+    // SAFETY: it is initialised now.
+    unsafe { &*state }.store(word);
 }

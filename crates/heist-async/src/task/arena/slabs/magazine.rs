@@ -1,7 +1,7 @@
 //! The free cells that a thread has at hand: per class a batch in use and a full one behind it.
 
-use super::super::cell::Head;
 use super::{Batch, Class, SIZES, depot, next, set_next};
+use crate::task::cell::Head;
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
@@ -130,7 +130,7 @@ impl Magazine {
 
 /// A free cell.
 #[inline]
-pub(in super::super) fn take(class: Class) -> NonNull<Head> {
+pub(in crate::task) fn take(class: Class) -> NonNull<Head> {
     MAGAZINES.with(|magazines| {
         let magazine = &magazines.of[usize::from(class.0)];
         match NonNull::new(magazine.first.get()) {
@@ -150,7 +150,7 @@ pub(in super::super) fn take(class: Class) -> NonNull<Head> {
 /// # Safety
 /// From [`take`] of the same class, free, and given back once.
 #[inline]
-pub(in super::super) unsafe fn give(cell: NonNull<Head>, class: Class) {
+pub(in crate::task) unsafe fn give(cell: NonNull<Head>, class: Class) {
     MAGAZINES.with(|magazines| {
         let magazine = &magazines.of[usize::from(class.0)];
         if magazine.room.get() != 0 {

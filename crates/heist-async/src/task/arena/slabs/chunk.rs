@@ -1,7 +1,7 @@
 //! Chunks: aligned pieces of memory, each cut into cells of one class.
 
-use super::super::cell::Head;
 use super::{ALIGN, Class};
+use crate::task::cell::Head;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -109,7 +109,7 @@ pub(super) unsafe fn cells(chunk: NonNull<Chunk>) -> impl Iterator<Item = NonNul
 
 /// A number for the place of a cell that no other place has.
 #[inline]
-pub(in super::super) fn place(cell: NonNull<Head>) -> u32 {
+pub(in crate::task) fn place(cell: NonNull<Head>) -> u32 {
     let address = cell.as_ptr().addr();
     let chunk = cell.as_ptr().map_addr(|a| a & !(CHUNK - 1)).cast::<Chunk>();
     // SAFETY: a cell lies in a chunk, and that begins there.

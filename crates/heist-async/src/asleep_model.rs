@@ -1,0 +1,16 @@
+//! In place of the report that all tasks are asleep where a checker runs, which says so itself.
+
+use crate::task;
+use std::panic::Location;
+
+pub(crate) use heist_pool::raw::pool::wait_outside;
+
+pub(crate) struct Polling;
+
+impl Polling {
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+pub(crate) fn leaked(_: task::Id, _: Option<&str>, _: &Location<'_>) {}

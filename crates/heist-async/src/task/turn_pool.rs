@@ -1,0 +1,46 @@
+//! Which pool a poll means. The models of tasks for loom have no pools.
+
+use super::super::home::Home;
+use super::{CURRENT, Guard, of_future};
+use heist_pool::raw::global;
+use heist_pool::raw::pool::Pool;
+use heist_sync::StdArc as Arc;
+
+/// Runs `f`, which is no task of its own; what it spawns, and the timers and sockets that it makes, go to `pool`.
+pub(crate) fn inside<R>(pool: &Arc<Pool>, f: impl FnOnce() -> R) -> R {
+    struct In {
+        home: Home,
+        guard: Option<Guard>,
+    }
+    impl Drop for In {
+        fn drop(&mut self) {
+            self.guard = None;
+            // SAFETY: our own count, and the thread has just forgotten it.
+            unsafe { self.home.release() };
+        }
+    }
+    let home = Home::of(pool);
+    // Also on the way out of a panic, the thread forgets the pool before its count is given back.
+    let _in_pool = In { home, guard: Some(of_future(Some(home))) };
+    f()
+}
+
+/// The home of what is spawned here, with a count of its own if it needs one.
+#[inline]
+pub(crate) fn home() -> Home {
+    let home = CURRENT.with(|current| current.home.get());
+    if home.is_none() { Home::of_thread() } else { home.duplicate() }
+}
+
+/// The pool of the current poll; outside of polls, of the thread, or else the global one.
+pub(crate) fn pool() -> Arc<Pool> {
+    let home = CURRENT.with(|current| current.home.get());
+    if home.is_none() { global::current() } else { home.to_arc() }
+}
+
+/// Whether the current poll is another pool's than `pool`.
+#[inline]
+pub(crate) fn is_elsewhere(pool: &Pool) -> bool {
+    let home = CURRENT.with(|current| current.home.get());
+    !home.is_none() && !home.is_in(pool)
+}
