@@ -20,8 +20,6 @@ const ABOVE_MAX: f64 = 0.05;
 const WORST_MAX: f64 = 1.3;
 
 const SIZES: &[usize] = &[100, 1_000, 10_000, 100_000, 3_000_000];
-/// For items that cost so much that a large loop says nothing that a middle-sized one does not.
-const SMALL_SIZES: &[usize] = &[100, 1_000, 10_000, 100_000];
 
 /// A sample lasts at least about this long, so that the clock's own price does not count.
 const SAMPLE: Duration = Duration::from_micros(50);
@@ -92,10 +90,10 @@ fn run(plan: &mut Plan, pools: &Pools, place: Place) -> Vec<Outcome> {
     row!("any, after 1 %", SIZES, |on, v, _w| on::any(v), |is| u64::from(*is));
     row!("find_first, late", SIZES, |on, v, _w| on::find_first(v), |found| found.unwrap_or(0));
     row!("min_by_key", SIZES, |on, v, _w| on::min_by_key(v), |least| least.unwrap_or(0));
-    row!("fold + reduce into a map", SMALL_SIZES, |on, v, _w| on::fold_reduce(v), |counts| digest_map(
+    row!("fold + reduce into a map", SIZES, |on, v, _w| on::fold_reduce(v), |counts| digest_map(
         counts
     ));
-    row!("50 ns items", SMALL_SIZES, |on, v, _w| on::items(v, steps), |mixed| *mixed);
+    row!("50 ns items", SIZES, |on, v, _w| on::items(v, steps), |mixed| *mixed);
     outcomes
 }
 

@@ -97,20 +97,15 @@ where
     }
 
     #[inline]
-    fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
-        let Find { predicate, found } = self.find;
-        for item in iter {
-            if predicate(&item) {
+    fn consume_iter<I: IntoIterator<Item = T>>(self, iter: I) -> Self {
+        match search(iter.into_iter(), self.find.predicate, || self.find.is_over()) {
+            Some(item) => {
                 // ORDERING: Relaxed: see `is_over`.
-                found.store(true, Ordering::Relaxed);
-                self.item = Some(item);
-                break;
+                self.find.found.store(true, Ordering::Relaxed);
+                FindFolder { item: Some(item), ..self }
             }
-            if self.find.is_over() {
-                break;
-            }
+            None => self,
         }
-        self
     }
 
     fn complete(self) -> Option<T> {
@@ -121,6 +116,38 @@ where
     fn full(&self) -> bool {
         self.find.is_over()
     }
+}
+
+/// The first item of `iter` that `predicate` says yes to, unless the search `is_over` before, because of what was found elsewhere.
+///
+/// Asks that after every few items if more are sure to come, else after each: to ask takes longer than to look at a light item.
+#[inline]
+pub(super) fn search<T>(
+    mut iter: impl Iterator<Item = T>,
+    predicate: impl Fn(&T) -> bool,
+    is_over: impl Fn() -> bool,
+) -> Option<T> {
+    const FEW: usize = 8;
+    while iter.size_hint().0 >= FEW {
+        for _ in 0..FEW {
+            let item = iter.next()?;
+            if predicate(&item) {
+                return Some(item);
+            }
+        }
+        if is_over() {
+            return None;
+        }
+    }
+    for item in iter {
+        if predicate(&item) {
+            return Some(item);
+        }
+        if is_over() {
+            break;
+        }
+    }
+    None
 }
 
 struct EitherReducer;

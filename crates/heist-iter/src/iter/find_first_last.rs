@@ -6,6 +6,7 @@
 //! only stop less early.
 
 use super::ParallelIterator;
+use super::find::search;
 use super::plumbing::{Consumer, Folder, Reducer, UnindexedConsumer};
 use super::reduce_with::first_of;
 use heist_sync::atomic::{AtomicUsize, Ordering};
@@ -140,6 +141,28 @@ where
             self.item = Some(item);
         } else {
             drop(item);
+        }
+        self
+    }
+
+    #[inline]
+    fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
+        match self.find.side {
+            Side::First if self.item.is_none() => {
+                self.item = search(iter.into_iter(), self.find.predicate, || self.find.is_beaten());
+                if self.item.is_some() {
+                    self.find.report();
+                }
+            }
+            Side::First => {}
+            Side::Last => {
+                for item in iter {
+                    self = self.consume(item);
+                    if self.full() {
+                        break;
+                    }
+                }
+            }
         }
         self
     }

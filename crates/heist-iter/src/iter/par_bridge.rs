@@ -12,10 +12,10 @@ use super::plumbing::{Folder, Reducer, UnindexedConsumer};
 use crate::pool;
 use heist_deque::{Owner, Steal, Thief};
 use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::clock::Moment;
 use heist_sync::{Mutex, MutexGuard, lock, thread};
 use std::iter::Fuse;
 use std::sync::TryLockError;
-use std::time::Instant;
 
 /// Sequential iterators whose items can be handled in parallel.
 ///
@@ -148,7 +148,7 @@ fn run_alone<T, F: Folder<T>>(
         if folder.full() {
             return (folder, true);
         }
-        let begun = Instant::now();
+        let begun = Moment::now();
         let sure = surely(iter, *size);
         items.extend(iter.take(sure));
         let pulled = items.len();
@@ -185,9 +185,8 @@ fn next_size(size: usize, spent_ns: u64) -> usize {
     }
 }
 
-fn nanos_since(begun: Instant) -> u64 {
-    // 64 bits of nanoseconds are 584 years.
-    begun.elapsed().as_nanos() as u64
+fn nanos_since(begun: Moment) -> u64 {
+    Moment::now().ns_since(begun)
 }
 
 /// The iterator, and who takes part.
@@ -259,7 +258,7 @@ impl<Iter: Iterator<Item: Send> + Send> Shared<Iter> {
                 // `next` has panicked: it is not called again, and its panic travels by itself.
                 Err(TryLockError::Poisoned(_)) => self.has_ended.store(true, Ordering::Relaxed),
                 Err(TryLockError::WouldBlock)
-                    if nanos_since(*since.get_or_insert_with(Instant::now)) < BLOCKED_NS =>
+                    if nanos_since(*since.get_or_insert_with(Moment::now)) < BLOCKED_NS =>
                 {
                     thread::yield_now();
                 }
@@ -298,7 +297,7 @@ impl<Iter: Iterator<Item: Send> + Send> Shared<Iter> {
         let (own, thief): (Owner<Iter::Item>, _) = heist_deque::deque();
         lock(&self.pulled).push(thief);
         while !folder.full() {
-            let begun = Instant::now();
+            let begun = Moment::now();
             match self.next() {
                 Next::Nothing => break,
                 Next::Item(item) => {

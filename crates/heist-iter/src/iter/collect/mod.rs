@@ -1,5 +1,6 @@
 //! Collecting into vectors.
 
+mod concat;
 pub(super) mod lists;
 mod slots;
 
@@ -42,10 +43,7 @@ where
     {
         *vec = first;
     }
-    vec.reserve(parts.iter().map(Vec::len).sum());
-    for mut part in parts {
-        vec.append(&mut part);
-    }
+    concat::append_all(vec, parts);
 }
 
 /// Puts the `len` items at the end of `vec`, in place.

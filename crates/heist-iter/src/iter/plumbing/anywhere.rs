@@ -154,31 +154,15 @@ where
         if is_full {
             clock.stop(&plan);
             drop((items, begun));
-            return complete(folder);
+            return folder.complete();
         }
         match items.run_block(folder, &mut clock, &mut plan) {
             (folder, Some(rest)) => (part, items) = (Part::Begun(begun, folder), rest),
             (folder, None) => {
                 clock.stop(&plan);
                 drop(begun);
-                return complete(folder);
+                return folder.complete();
             }
         }
     }
-}
-
-/// Ends a stretch.
-///
-/// Apart from the loop if the result consists of many words: the compiler would take it apart for the sake of this one step, and
-/// carry it from item to item word by word.
-#[inline]
-fn complete<T, F: Folder<T>>(folder: F) -> F::Result {
-    const MANY_WORDS: usize = size_of::<[usize; 8]>();
-
-    #[inline(never)]
-    fn apart<T, F: Folder<T>>(folder: F) -> F::Result {
-        folder.complete()
-    }
-
-    if size_of::<F>() > MANY_WORDS { apart(folder) } else { folder.complete() }
 }

@@ -21,10 +21,10 @@ static COSTS: [AtomicU32; KINDS] = [const { AtomicU32::new(0) }; KINDS];
 /// Costs are counted in this fraction of a nanosecond: a vectorised sum takes a tenth of one per item.
 const UNIT: u64 = 64;
 
-thread_local! {
-    /// How many loops this thread has begun.
-    static LOOPS: Cell<u32> = const { Cell::new(0) };
+/// That items cost more than before is not believed of a shorter measurement: the looks at the clock are a share of it.
+const TELLING_NS: u64 = 200;
 
+thread_local! {
     /// How many loops enclose what this thread runs now.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
@@ -54,20 +54,6 @@ impl Drop for Inside {
     fn drop(&mut self) {
         DEPTH.set(self.outside);
     }
-}
-
-/// How many loops this thread has begun: whoever looks before and after can tell whether others ran in between.
-#[inline]
-pub(super) fn loops_begun() -> u32 {
-    LOOPS.get()
-}
-
-/// The calling thread begins a loop; returns which one it is.
-#[inline]
-pub(super) fn begin_loop() -> u32 {
-    let loops = LOOPS.get().wrapping_add(1);
-    LOOPS.set(loops);
-    loops
 }
 
 /// The memory of one kind of loop.
@@ -109,7 +95,12 @@ impl Habit {
         let (old, spent) = (self.units(), spent_ns.saturating_mul(UNIT));
         // Written only if it makes a difference: the line is read by every loop on every thread.
         let expected = old.saturating_mul(items as u64);
-        if old == 0 || spent.abs_diff(expected) > expected / 4 {
+        let is_news = if spent > expected {
+            spent_ns >= TELLING_NS && spent - expected > expected / 4
+        } else {
+            expected - spent > expected / 4
+        };
+        if old == 0 || is_news {
             self.change(old, spent / (items as u64).max(1));
         }
     }
@@ -147,6 +138,8 @@ mod tests {
         struct Kind;
         let habit = Habit::of::<Kind, u8>(0);
         habit.learn(1, 100);
+        habit.learn(1, 150);
+        assert_eq!(habit.expect_ns(1), Some(100), "too short to say more");
         habit.learn(1, 1000);
         assert_eq!(habit.expect_ns(1), Some(325));
         for _ in 0..10 {

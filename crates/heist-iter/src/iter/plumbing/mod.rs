@@ -4,30 +4,6 @@
 //! **consumer** can be divided in step with it, becomes a **folder** that takes items one after the other, and its
 //! **reducer** merges the results of two neighbouring parts. A *bridge* drives the one into the other.
 //!
-//! # How a loop is divided
-//!
-//! A bridge does not decide in advance how many parts a loop has. It folds *blocks* of the producer into one folder, takes the time, and
-//! lets blocks grow until one lasts about 10 us. Between two blocks it asks the pool whether another worker would take a part; if so, the
-//! rest is cut in half and the far half is offered. A loop that nobody wants a part of runs as one sequential stretch, with one folder,
-//! however long it is; one whose cost sits in a corner is cut again and again where the cost is.
-//!
-//! To offer something to a worker that is awake costs nanoseconds. To wake one costs the waker some 10 us. So light items are offered to
-//! whoever searches after about 2 us, but nobody is woken for them before 8 us have gone into the loop and 100 us are left: short inputs, and
-//! searches that succeed early, end before that. Items that take long themselves are offered at once, and so are all items of a loop that
-//! has fewer than 16 for each worker: one of them may be everything.
-//!
-//! What the items of a loop cost is remembered for the next time that the same loop runs (same types, and as many loops around it). It then
-//! is hardly measured if it is tiny, and offered before its first item if its items take long. The memory only decides where a loop begins;
-//! what is measured overrules it after the first block. It is kept because of loops inside of loops: without it a tiny inner loop pays for
-//! several looks at the clock each time.
-//!
-//! Three drivers share this plan. `anywhere` is for consumers that can be cut at any time; `by_index` for those that must know their place
-//! in advance, and so are cut ahead of where they run; `unindexed` for producers of unknown length. Which one a loop uses is a constant of
-//! its types (`ANYWHERE`, `CUTS_BEGUN`), so only one is compiled. `COSTLY_START` marks producers whose `into_iter` calls the user's closure
-//! (`map_init` and its like), which must not happen once per block.
-//!
-//! At the same places a bridge asks whether the folder is full, which is how `find_any` and its kin stop early.
-//!
 //! # Writing an adaptor
 //!
 //! Implement [`ParallelIterator::drive_unindexed`](super::ParallelIterator::drive_unindexed) by wrapping the consumer
@@ -37,6 +13,7 @@
 //! A user's `Drop` may panic, too. What a function has already put into its result is then forgotten, not dropped
 //! (rust-lang/rust#47949): a filter that drops an item on its way out would lose all that its folder has collected. So
 //! whatever is not wanted is dropped explicitly, before there is a result.
+#![doc = include_str!("README.md")]
 
 mod anywhere;
 mod bridge;

@@ -4,11 +4,12 @@
 /// short against what a wanting worker would lose by waiting for the answer.
 const BLOCK_NS: u64 = 10_000;
 
-/// Less work than this, as a fraction of a block, is not worth a block of its own: 500 ns.
-const QUICK: usize = 20;
+/// Less work than this, as a fraction of a block, is not worth a block of its own: 2 us.
+const QUICK: usize = 5;
 
-/// Less work than this, as a fraction of a block, is not worth offering: 2 us, about what a steal costs.
-const SMALL: usize = 5;
+/// Less work than this, in blocks, is not worth offering: 20 us. A steal costs a tenth of that, and what the parts come to has to be
+/// merged.
+const SMALL: usize = 2;
 
 /// Blocks grow at most by this factor, because one cheap block says little about the next.
 const GROWTH: usize = 16;
@@ -29,9 +30,6 @@ pub(super) struct Pace {
 impl Pace {
     /// Nothing is known yet: the first block is a single item.
     pub(super) const UNKNOWN: Pace = Pace { block: 1, most: 1, is_known: false };
-
-    /// Whatever is left is one block.
-    pub(super) const AT_ONCE: Pace = Pace { block: usize::MAX, most: usize::MAX, is_known: true };
 
     /// A guess before the first block: `items` would take `spent_ns`.
     pub(super) fn guessed(items: usize, spent_ns: u64) -> Pace {
@@ -73,13 +71,14 @@ impl Pace {
         self.is_known && self.block > 1
     }
 
-    /// Whether `len` items are too little work to offer to anybody.
+    /// Whether `len` items are light, and too little work to offer to anybody.
     #[inline]
     pub(super) fn is_small(&self, len: usize) -> bool {
-        self.is_known && len <= (self.block / SMALL).min(self.most)
+        self.is_light() && len <= self.block().saturating_mul(SMALL)
     }
 
     /// The items that last about a block, as far as known.
+    #[inline]
     pub(super) fn block(&self) -> usize {
         self.block.min(self.most)
     }
@@ -133,10 +132,10 @@ mod tests {
     fn the_rest_is_taken_by_shares_unless_it_is_quick() {
         let pace = Pace::guessed(4000, 10_000);
         assert_eq!(pace.next_block(8000), 1000);
-        assert_eq!(pace.short_block(8000), 200);
-        assert_eq!(pace.next_block(1000), 200);
-        assert_eq!(pace.next_block(150), 150);
-        assert!(pace.is_small(800) && !pace.is_small(801));
+        assert_eq!(pace.short_block(8000), 800);
+        assert_eq!(pace.next_block(1000), 800);
+        assert_eq!(pace.next_block(350), 350);
+        assert!(pace.is_small(8000) && !pace.is_small(8001));
     }
 
     #[test]

@@ -4,42 +4,32 @@ use super::habit::{self, Habit, Inside};
 use super::pace::Pace;
 use super::{Folder, Producer};
 use crate::pool::{self, Demand};
-use heist_sync::clock::ticks;
-use std::time::Instant;
+use heist_sync::clock::Moment;
 
-/// A loop first runs alone for so long, unless it is known to last longer. If it ends within that time, nobody is woken
-/// for it: that would cost more than it brings.
-const TRIAL_NS: u64 = 2_000;
+/// A loop of light items first runs alone for so long, even if somebody is awake: it may be a search that succeeds early.
+const TRIAL_NS: u64 = 1_000;
 
-/// A loop that is expected to last longer than this is shared before its first item.
+/// A loop that is expected to last longer than this begins with blocks of the expected length.
 const WORTH_NS: u64 = 8_000;
 
 /// Nobody is woken for light items before they have been run for so long: a search may be over by then, and a wake-up costs its waker as
 /// much.
 const WAKE_AFTER_NS: u64 = 8_000;
 
-/// Nor if less than this is left: a few wake-ups' worth.
-const WAKE_LEFT_NS: u64 = 100_000;
+/// Nor if less than this is left: several wake-ups' worth, because whoever wakes comes late and with cold caches.
+const WAKE_LEFT_NS: u64 = 150_000;
 
 /// The trial runs at least one item. With fewer items per worker than this, one item is too large a share of the loop
 /// to be run while the other workers wait, as long as nothing is known about it.
 const TRIAL_ITEMS_PER_WORKER: usize = 16;
 
 /// What has just been offered may be private until a thief has found it and asked for it, and is handed over between
-/// blocks. So the first ones after an offer are short.
+/// blocks. And whoever has just ended its part of the loop before this one begins to search a moment later. So the first blocks after an
+/// offer, and after the beginning, are short.
 const SHORT_BLOCKS: u32 = 4;
 
 /// Stretches of at least this share of a loop are worth remembering.
 const TELLING: usize = 8;
-
-/// A loop that is expected to end within this time is not even measured, if no other loop runs inside of it.
-const TINY_NS: u64 = 500;
-
-/// The first block of such a loop does not take more than this. That is some microseconds, whatever the counter's rate.
-const TINY_TICKS: u64 = 10_000;
-
-/// But one in so many is, so that a wrong expectation does not last.
-const TINY_MEASURED_EVERY: u32 = 16;
 
 /// What is known about dividing a run of items.
 #[derive(Debug, Clone, Copy)]
@@ -58,10 +48,6 @@ pub(super) struct Plan {
     whole: usize,
     /// How many loops enclose this one.
     depth: u32,
-    /// Which one it is of the loops that this thread has begun.
-    this_loop: u32,
-    /// The loop is expected to be tiny, and nothing has spoken against it.
-    is_tiny: bool,
     /// Nothing has been remembered: whatever is left is measured, too.
     is_new: bool,
     /// Short blocks to come, after each of which an offer can be handed over.
@@ -81,20 +67,15 @@ impl Plan {
 
     fn with_habit(habit: Habit, depth: u32, min: usize, max: usize, len: usize) -> Plan {
         let workers = pool::current_num_threads();
-        let this_loop = habit::begin_loop();
-        let mut is_tiny = false;
         let expected_ns = habit.expect_ns(len);
         let (budget, trial_ns, pace) = match expected_ns {
             // As with `join`: each may wait for the others.
             _ if len <= workers => (workers, 0, Pace::UNKNOWN),
             Some(expected) if expected >= WORTH_NS => {
                 let pace = Pace::guessed(len, expected);
-                (if pace.is_light() { 0 } else { workers }, 0, pace)
+                if pace.is_light() { (0, TRIAL_NS, pace) } else { (workers, 0, pace) }
             }
-            Some(expected) => {
-                is_tiny = expected <= TINY_NS && !this_loop.is_multiple_of(TINY_MEASURED_EVERY);
-                (0, TRIAL_NS, Pace::little(len))
-            }
+            Some(_) => (0, TRIAL_NS, Pace::little(len)),
             None if len / TRIAL_ITEMS_PER_WORKER >= workers => (workers, TRIAL_NS, Pace::UNKNOWN),
             None => (workers, 0, Pace::UNKNOWN),
         };
@@ -108,10 +89,8 @@ impl Plan {
             habit,
             whole: len,
             depth,
-            this_loop,
-            is_tiny,
             is_new: expected_ns.is_none(),
-            short_blocks: 0,
+            short_blocks: if pace.is_known() { SHORT_BLOCKS } else { 0 },
             stretch_block: 0,
             stretch_blocks: 1,
         }
@@ -162,7 +141,6 @@ impl Plan {
     pub(super) fn far_half(self, is_migrated: bool) -> Plan {
         let mut plan = self.halved();
         if is_migrated {
-            plan.this_loop = habit::loops_begun();
             plan.spent_ns = WAKE_AFTER_NS;
             // Where one thief was wanting there may be more. Light items come to an end often enough to ask then.
             if !plan.pace.is_light() {
@@ -180,17 +158,6 @@ impl Plan {
             self.pace.short_block(len)
         } else {
             self.pace.next_block(len)
-        }
-    }
-
-    /// After the first block, of `spent` ticks, of a loop that is believed to be tiny. If that took too long, or if other loops ran inside
-    /// of it, so that the expectation may be that of other levels of a recursion, the rest is measured; else there is no rest worth
-    /// dividing.
-    #[inline]
-    fn check_tiny(&mut self, spent: u64) {
-        self.is_tiny = false;
-        if spent < TINY_TICKS && habit::loops_begun() == self.this_loop {
-            self.pace = Pace::AT_ONCE;
         }
     }
 
@@ -222,11 +189,11 @@ impl Plan {
     }
 }
 
-/// Measures one block after the other, with one look at the real clock for each.
+/// Measures one block after the other, with one look at the clock for each.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     /// When the current block began.
-    since: Option<Instant>,
+    since: Option<Moment>,
     /// The items of all measured blocks, and what they took.
     items: usize,
     spent_ns: u64,
@@ -236,15 +203,14 @@ impl Clock {
     /// Begins the first block. A loop of a single block never gets here.
     #[inline]
     fn start(&mut self) {
-        self.since.get_or_insert_with(Instant::now);
+        self.since.get_or_insert_with(Moment::now);
     }
 
     /// How many nanoseconds the block of `items` took; the next one begins.
     #[inline]
     fn lap(&mut self, items: usize) -> u64 {
-        let now = Instant::now();
-        // 64 bits of nanoseconds are 584 years.
-        let spent_ns = self.since.replace(now).map_or(0, |since| now.duration_since(since).as_nanos() as u64);
+        let now = Moment::now();
+        let spent_ns = self.since.replace(now).map_or(0, |since| now.ns_since(since));
         self.items += items;
         self.spent_ns += spent_ns;
         spent_ns
@@ -283,12 +249,10 @@ impl<P: Producer> Items<P> {
         let _inside = Inside::of(plan.depth);
         let block = plan.next_block(self.len);
         let is_last = block >= self.len || P::COSTLY_START;
-        let is_measured = if is_last { plan.is_new } else { !plan.is_tiny };
-        let mut begun = 0;
+        // What is left of a known loop is not worth the looks at the clock.
+        let is_measured = !is_last || plan.is_new;
         if is_measured {
             clock.start();
-        } else if !is_last {
-            begun = ticks();
         }
         let (now, rest) = if is_last {
             (self, None)
@@ -296,13 +260,18 @@ impl<P: Producer> Items<P> {
             let (now, rest) = self.split_at(block);
             (now, Some(rest))
         };
-        // In one place only: what is inlined here is the user's loop.
-        let folder = now.producer.fold_with(folder);
+        let items = now.len;
+        let folder = fold(now.producer, folder);
         if is_measured {
-            plan.learn(now.len, clock);
-        } else if !is_last {
-            plan.check_tiny(ticks().wrapping_sub(begun));
+            plan.learn(items, clock);
         }
         (folder, rest)
     }
+}
+
+/// The user's loop over one block. Apart from whoever decides about blocks and parts: among all that, the compiler would keep the loop's
+/// variables in memory.
+#[inline(never)]
+fn fold<P: Producer, F: Folder<P::Item>>(producer: P, folder: F) -> F {
+    producer.fold_with(folder)
 }

@@ -30,7 +30,6 @@ where
     let budget = if workers > 1 { workers } else { 0 };
     if pool::is_worker() {
         // The whole loop counts as one item, since nobody knows how many there are.
-        habit::begin_loop();
         let habit = Habit::of::<P, C>(habit::depth());
         let _inside = Inside::of(habit::depth());
         let expected = habit.expect_ns(1).map(Duration::from_nanos);
