@@ -103,14 +103,11 @@ where
 ///
 /// # Panics
 /// As [`join`], and outside of a pool.
-#[inline]
-pub fn join_staying<A, B, RA, RB>(left: A, right: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA,
-    B: FnOnce(FnContext) -> RB + Send,
-    RB: Send,
-{
-    assert!(Worker::current().is_some(), "join_staying is for threads of a pool");
+pub(crate) fn fork_staying<RA, RB: Send>(
+    left: impl FnOnce() -> RA,
+    right: impl FnOnce(FnContext) -> RB + Send,
+) -> (RA, RB) {
+    assert!(Worker::current().is_some(), "this fork is for threads of a pool");
     let (left, right) = fork_here(Staying(left), Told(right));
     (left.0, right)
 }
@@ -157,7 +154,7 @@ impl<R, F: FnOnce(FnContext) -> R + Send> Half<R> for Told<F> {
 /// A first half that is not `Send`, or its result.
 struct Staying<T>(T);
 
-// SAFETY: only `join_staying` makes one, on a thread of a pool. There the first half runs inside of the call, on the same thread, and
+// SAFETY: only `fork_staying` makes one, on a thread of a pool. There the first half runs inside of the call, on the same thread, and
 // so its result does not change threads either.
 unsafe impl<T> Send for Staying<T> {}
 

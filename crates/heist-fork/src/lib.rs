@@ -2,6 +2,7 @@
 //! well, is in the facade.
 
 mod broadcast;
+mod compact;
 mod current;
 mod fork;
 mod join;

@@ -3,12 +3,15 @@
 
 pub use crate::broadcast::{broadcast_in, spawn_broadcast_in};
 pub use crate::fork::fork_in;
-pub use crate::join::join_staying;
 pub use crate::scope::{AnyScope, Attached, Base, in_place_scope_fifo_in, in_place_scope_in};
 pub use crate::spawn::{spawn_fifo_in, spawn_in};
-pub use heist_pool::raw::global::install as enter;
 pub use heist_pool::raw::worker::Demand;
 use heist_pool::raw::worker::Worker;
+
+/// Joins that take little code.
+pub mod compact {
+    pub use crate::compact::{enter, join, join_staying};
+}
 
 /// Whether the calling thread is a pool's and may run jobs.
 #[inline]

@@ -40,7 +40,7 @@ where
                 (consumer.split_off_left(), consumer, reducer)
             }
         };
-        let (left, right) = pool::join(|| a.drive_unindexed(left), || b.drive_unindexed(right));
+        let (left, right) = pool::join(|_| a.drive_unindexed(left), |_| b.drive_unindexed(right));
         reducer.reduce(left, right)
     }
 
@@ -57,7 +57,7 @@ where
     fn drive<C: Consumer<A::Item>>(self, consumer: C) -> C::Result {
         let Chain { a, b } = self;
         let (left, right, reducer) = consumer.split_at(a.len());
-        let (left, right) = pool::join(|| a.drive(left), || b.drive(right));
+        let (left, right) = pool::join(|_| a.drive(left), |_| b.drive(right));
         reducer.reduce(left, right)
     }
 

@@ -81,7 +81,7 @@ impl<Iter: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<Iter> {
     type Item = Iter::Item;
 
     fn drive_unindexed<C: UnindexedConsumer<Iter::Item>>(self, consumer: C) -> C::Result {
-        pool::enter(move || {
+        pool::enter(true, move |_| {
             let workers = pool::current_num_threads();
             let mut iter = self.iter.fuse();
             let mut folder = None;
@@ -129,7 +129,7 @@ where
     let reducer = consumer.to_reducer();
     let near = consumer.split_off_left();
     let (left, right) = pool::join_here(
-        move || share(shared, parts / 2, size, near, begun),
+        move |_| share(shared, parts / 2, size, near, begun),
         move |_| share(shared, parts - parts / 2, size, consumer, None),
     );
     reducer.reduce(left, right)

@@ -61,7 +61,7 @@ fn move_all<T: Send>(pieces: &mut [Piece<'_, T>]) {
         return;
     }
     let (near, far) = pieces.split_at_mut(pieces.len() / 2);
-    pool::join(|| move_all(near), || move_all(far));
+    pool::join(|_| move_all(near), |_| move_all(far));
 }
 
 #[cfg(test)]

@@ -85,8 +85,8 @@ where
     // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
     if C::ANYWHERE {
         let plan = Plan::new::<P, C>(&producer, len);
-        let run = move || anywhere::run(plan, Items { producer, len }, Kept(consumer));
-        if plan.is_divisible(len) { pool::enter(run) } else { run() }
+        let run = move |_| anywhere::run(plan, Items { producer, len }, Kept(consumer));
+        pool::enter(plan.is_divisible(len), run)
     } else {
         bridge_producer_consumer(len, producer, consumer)
     }
@@ -133,7 +133,7 @@ where
     C: Consumer<P::Item>,
 {
     let plan = Plan::new::<P, C>(&producer, len);
-    let run = move || {
+    let run = move |_| {
         let items = Items { producer, len };
         // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
         if C::CUTS_BEGUN {
@@ -143,5 +143,5 @@ where
         }
     };
     // Too few items to divide run on the calling thread, in a pool or not.
-    if plan.is_divisible(len) { pool::enter(run) } else { run() }
+    pool::enter(plan.is_divisible(len), run)
 }

@@ -101,7 +101,7 @@ where
     let (near, far) = later.split_at(middle);
     let (near_consumer, far_consumer, reducer) = consumer.split_at(middle);
     let ((done, left), right) = pool::join_here(
-        move || run(plan.halved(), begun, near, near_consumer),
+        move |_| run(plan.halved(), begun, near, near_consumer),
         move |context| run_all(plan.far_half(context.migrated()), far, far_consumer),
     );
     (done, reducer.reduce(left, right))

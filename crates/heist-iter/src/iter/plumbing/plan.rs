@@ -102,8 +102,7 @@ impl Plan {
         len / 2 >= self.min
     }
 
-    /// Whether to cut `len` items that have not run yet; `is_fresh` if their folder does not exist yet either.
-    #[inline]
+    /// Whether to cut `len` items that have not run yet; `is_fresh` if their folder has not taken any before.
     pub(super) fn wants_cut(&self, len: usize, is_fresh: bool) -> bool {
         if !self.is_divisible(len) {
             return false;
@@ -217,7 +216,6 @@ impl Clock {
     }
 
     /// Ends the stretch.
-    #[inline]
     pub(super) fn stop(&self, plan: &Plan) {
         // A few items of many may be unlike the others, but are better than nothing.
         let is_telling = self.items.saturating_mul(TELLING) >= plan.whole;
@@ -241,30 +239,20 @@ impl<P: Producer> Items<P> {
     }
 
     /// Runs one block and learns from it. No items are left after the last one.
-    #[inline]
     pub(super) fn run_block<F>(self, folder: F, clock: &mut Clock, plan: &mut Plan) -> (F, Option<Items<P>>)
     where
         F: Folder<P::Item>,
     {
-        let _inside = Inside::of(plan.depth);
-        let block = plan.next_block(self.len);
-        let is_last = block >= self.len || P::COSTLY_START;
-        // What is left of a known loop is not worth the looks at the clock.
-        let is_measured = !is_last || plan.is_new;
-        if is_measured {
-            clock.start();
-        }
-        let (now, rest) = if is_last {
-            (self, None)
+        let block = Block::begin(plan, clock, self.len, P::COSTLY_START);
+        let (now, rest) = if block.is_last {
+            (self.producer, None)
         } else {
-            let (now, rest) = self.split_at(block);
-            (now, Some(rest))
+            let (now, rest) = self.split_at(block.len);
+            (now.producer, Some(rest))
         };
-        let items = now.len;
-        let folder = fold(now.producer, folder);
-        if is_measured {
-            plan.learn(items, clock);
-        }
+        // In one place only: what is inlined there is the user's loop.
+        let folder = fold(now, folder);
+        block.end(plan, clock);
         (folder, rest)
     }
 }
@@ -274,4 +262,34 @@ impl<P: Producer> Items<P> {
 #[inline(never)]
 fn fold<P: Producer, F: Folder<P::Item>>(producer: P, folder: F) -> F {
     producer.fold_with(folder)
+}
+
+/// What a block is about to do, whatever its items are: this is compiled once for all loops.
+#[derive(Debug)]
+struct Block {
+    len: usize,
+    is_last: bool,
+    is_measured: bool,
+    _inside: Inside,
+}
+
+impl Block {
+    /// The next block of `len` items, all of them if it `is_whole`.
+    fn begin(plan: &mut Plan, clock: &mut Clock, len: usize, is_whole: bool) -> Block {
+        let inside = Inside::of(plan.depth);
+        let block = plan.next_block(len);
+        let is_last = block >= len || is_whole;
+        // What is left of a known loop is not worth the looks at the clock.
+        let is_measured = !is_last || plan.is_new;
+        if is_measured {
+            clock.start();
+        }
+        Block { len: if is_last { len } else { block }, is_last, is_measured, _inside: inside }
+    }
+
+    fn end(self, plan: &mut Plan, clock: &mut Clock) {
+        if self.is_measured {
+            plan.learn(self.len, clock);
+        }
+    }
 }

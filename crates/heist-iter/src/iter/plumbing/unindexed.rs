@@ -45,7 +45,7 @@ where
     }
     match producer.split() {
         (near, Some(far)) => {
-            pool::enter(move || fork(Prospect { budget, expected: None }, near, far, consumer))
+            pool::enter(true, move |_| fork(Prospect { budget, expected: None }, near, far, consumer))
         }
         (whole, None) => finish(Run::new(budget, whole, consumer.split_off_left().into_folder()), consumer),
     }
@@ -113,8 +113,8 @@ where
     let half = prospect.halved();
     let reducer = consumer.to_reducer();
     let near_consumer = consumer.split_off_left();
-    let (left, right) = pool::join_context(
-        move |context| start(half.after(context.migrated()), near, near_consumer),
+    let (left, right) = pool::join_here(
+        move |_| start(half, near, near_consumer),
         move |context| start(half.after(context.migrated()), far, consumer),
     );
     reducer.reduce(left, right)
@@ -199,7 +199,7 @@ where
     let reducer = consumer.to_reducer();
     let near_consumer = consumer.split_off_left();
     let (left, right) = pool::join_here(
-        move || finish(run, near_consumer),
+        move |_| finish(run, near_consumer),
         move |context| start(prospect.after(context.migrated()), far, consumer),
     );
     reducer.reduce(left, right)

@@ -85,7 +85,7 @@ where
         _ => {
             let (left, right) = lengths.split_at(lengths.len() / 2);
             let (v_left, v_right) = v.split_at_mut(left.iter().sum());
-            pool::join(|| sort_buckets(v_left, left, sort), || sort_buckets(v_right, right, sort));
+            pool::join(|_| sort_buckets(v_left, left, sort), |_| sort_buckets(v_right, right, sort));
         }
     }
 }

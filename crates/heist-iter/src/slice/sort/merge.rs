@@ -19,7 +19,7 @@ where
     debug_assert_eq!(a.len() + b.len(), out.len());
     if in_order(a, b, cmp) {
         let (out_a, out_b) = out.split_at_mut(a.len());
-        pool::join(|| copy(a, out_a, grain), || copy(b, out_b, grain));
+        pool::join(|_| copy(a, out_a, grain), |_| copy(b, out_b, grain));
         return;
     }
     if out.len() <= grain {
@@ -29,7 +29,7 @@ where
     let (a1, a2) = a.split_at_mut(a_mid);
     let (b1, b2) = b.split_at_mut(b_mid);
     let (out1, out2) = out.split_at_mut(a_mid + b_mid);
-    pool::join(|| merge(a1, b1, out1, grain, cmp), || merge(a2, b2, out2, grain, cmp));
+    pool::join(|_| merge(a1, b1, out1, grain, cmp), |_| merge(a2, b2, out2, grain, cmp));
 }
 
 fn in_order<T, F: Fn(&T, &T) -> Ordering>(a: &[T], b: &[T], cmp: &F) -> bool {
@@ -50,7 +50,7 @@ pub(super) fn copy<T: Send>(from: &mut [T], to: &mut [MaybeUninit<T>], grain: us
     let half = from.len() / 2;
     let (from1, from2) = from.split_at_mut(half);
     let (to1, to2) = to.split_at_mut(half);
-    pool::join(|| copy(from1, to1, grain), || copy(from2, to2, grain));
+    pool::join(|_| copy(from1, to1, grain), |_| copy(from2, to2, grain));
 }
 
 /// Where to cut `a` and `b` so that their fronts are the first `count` elements of the merged run.

@@ -27,8 +27,10 @@ where
     let mid = v.len() / pivots.len() * half;
     let (left_pivots, right_pivots) = pivots.split_at_mut(half);
     let (left, right) = v.split_at_mut(mid);
-    let (l, r) =
-        pool::join(|| partition(left, left_pivots, goes_left), || partition(right, right_pivots, goes_left));
+    let (l, r) = pool::join(
+        |_| partition(left, left_pivots, goes_left),
+        |_| partition(right, right_pivots, goes_left),
+    );
     // [< l][>= mid - l][< r][>= ..]: the middle two change places as far as they reach.
     let out_of_place = r.min(mid - l);
     exchange(&mut left[l..l + out_of_place], &mut right[r - out_of_place..r]);
@@ -44,7 +46,7 @@ fn exchange<T: Send>(a: &mut [T], b: &mut [T]) {
     let half = a.len() / 2;
     let (a1, a2) = a.split_at_mut(half);
     let (b1, b2) = b.split_at_mut(half);
-    pool::join(|| exchange(a1, b1), || exchange(a2, b2));
+    pool::join(|_| exchange(a1, b1), |_| exchange(a2, b2));
 }
 
 fn partition_alone<T, P>(v: &mut [T], pivot: &T, goes_left: &P) -> usize

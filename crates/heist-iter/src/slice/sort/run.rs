@@ -57,7 +57,7 @@ where
     }
     let mid = v.len() / 2;
     let (left, right) = v.split_at_mut(mid);
-    let (in_left, in_right) = pool::join(|| holds_everywhere(left, fits), || holds_everywhere(right, fits));
+    let (in_left, in_right) = pool::join(|_| holds_everywhere(left, fits), |_| holds_everywhere(right, fits));
     // The pair across the middle is compared last, when no other thread can be looking at either of its elements.
     in_left && in_right && fits(&v[mid - 1], &v[mid])
 }
@@ -81,5 +81,8 @@ fn exchange_mirrored<T: Send>(left: &mut [T], right: &mut [T]) {
     let half = left.len() / 2;
     let (outer_left, inner_left) = left.split_at_mut(half);
     let (inner_right, outer_right) = right.split_at_mut(inner_left.len());
-    pool::join(|| exchange_mirrored(outer_left, outer_right), || exchange_mirrored(inner_left, inner_right));
+    pool::join(
+        |_| exchange_mirrored(outer_left, outer_right),
+        |_| exchange_mirrored(inner_left, inner_right),
+    );
 }

@@ -97,8 +97,8 @@ where
     let mid = which.start + which.len() / 2;
     let (left, right) = v.split_at_mut(cuts.between(which.start, mid));
     pool::join(
-        || sort_chunks(left, cuts, which.start..mid, cmp),
-        || sort_chunks(right, cuts, mid..which.end, cmp),
+        |_| sort_chunks(left, cuts, which.start..mid, cmp),
+        |_| sort_chunks(right, cuts, mid..which.end, cmp),
     );
 }
 
@@ -116,8 +116,8 @@ where
     let (left, right) = v.split_at_mut(at);
     let (buffer_left, buffer_right) = buffer.split_at_mut(at);
     pool::join(
-        || group_chunks(left, buffer_left, cuts, which.start..mid, cmp),
-        || group_chunks(right, buffer_right, cuts, mid..which.end, cmp),
+        |_| group_chunks(left, buffer_left, cuts, which.start..mid, cmp),
+        |_| group_chunks(right, buffer_right, cuts, mid..which.end, cmp),
     );
 }
 
@@ -161,8 +161,8 @@ where
     }
     let (to1, to2) = to.split_at_mut(at);
     pool::join(
-        || merge_pairs(from1, to1, pairs, which.start..mid),
-        || merge_pairs(from2, to2, pairs, mid..which.end),
+        |_| merge_pairs(from1, to1, pairs, which.start..mid),
+        |_| merge_pairs(from2, to2, pairs, mid..which.end),
     );
 }
 

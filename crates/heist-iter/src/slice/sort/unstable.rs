@@ -81,7 +81,7 @@ impl<F> Quick<'_, F> {
         let left = &mut rest[..left_end];
         let share = |part: &[T]| (threads * part.len() / len).max(1);
         let (left_share, right_share) = (share(left), share(right));
-        pool::join(|| self.sort(left, left_share, cuts - 1), || self.sort(right, right_share, cuts - 1));
+        pool::join(|_| self.sort(left, left_share, cuts - 1), |_| self.sort(right, right_share, cuts - 1));
         if pieces > 1 && !common {
             self.mend_seam(v, left_end, threads, cuts - 1);
         }

@@ -1,0 +1,160 @@
+//! Joins that take little code: every kind of parallel loop or sort in a program has one of its own, and forks now and then.
+//!
+//! [`join`](crate::join) is compiled anew for each pair of closures, with all its slow paths, so that a fork costs next to nothing.
+//! Here the closures lie behind pointers instead, and what happens around them is compiled once. Such a fork takes a few calls more.
+
+use crate::FnContext;
+use crate::join::fork_staying;
+use heist_pool::raw::global;
+use heist_pool::raw::job::{discard, halt_unwinding};
+use heist_pool::raw::worker::Worker;
+use std::mem::MaybeUninit;
+
+/// As [`join_context`](crate::join_context).
+pub fn join<A, B, RA, RB>(left: A, right: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let (mut left, mut right) = (Call::new(left), Call::new(right));
+    fork_anywhere(&mut left, &mut right);
+    // SAFETY: both have run.
+    unsafe { (left.result.assume_init(), right.result.assume_init()) }
+}
+
+/// As [`join`], for a thread of a pool: `left` stays on it, and so need not be `Send`.
+///
+/// # Panics
+/// As [`join`](crate::join), and outside of a pool.
+pub fn join_staying<A, B, RA, RB>(left: A, right: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA,
+    B: FnOnce(FnContext) -> RB + Send,
+    RB: Send,
+{
+    let (mut left, mut right) = (Call::new(left), Call::new(right));
+    fork(&mut left, &mut right);
+    // SAFETY: both have run.
+    unsafe { (left.result.assume_init(), right.result.assume_init()) }
+}
+
+/// Runs `op`: in the pool of the calling thread, or else in the global one, if it `forks`; just here if not.
+pub fn enter<F, R>(forks: bool, op: F) -> R
+where
+    F: FnOnce(FnContext) -> R + Send,
+    R: Send,
+{
+    let mut op = Call::new(op);
+    install(forks, &mut op);
+    // SAFETY: it has run.
+    unsafe { op.result.assume_init() }
+}
+
+/// A closure, and then its result.
+struct Call<F, R> {
+    closure: MaybeUninit<F>,
+    result: MaybeUninit<R>,
+}
+
+impl<F, R> Call<F, R> {
+    fn new(closure: F) -> Self {
+        Call { closure: MaybeUninit::new(closure), result: MaybeUninit::uninit() }
+    }
+}
+
+/// A [`Call`] whose types are unknown.
+trait Callee {
+    /// # Safety
+    /// Once.
+    unsafe fn run(&mut self, is_stolen: bool);
+
+    /// # Safety
+    /// `run` has returned; once.
+    unsafe fn drop_result(&mut self);
+}
+
+impl<F: FnOnce(FnContext) -> R, R> Callee for Call<F, R> {
+    unsafe fn run(&mut self, is_stolen: bool) {
+        // SAFETY: by the caller.
+        let closure = unsafe { self.closure.assume_init_read() };
+        self.result.write(closure(FnContext::new(is_stolen)));
+    }
+
+    unsafe fn drop_result(&mut self) {
+        // SAFETY: by the caller.
+        unsafe { self.result.assume_init_drop() };
+    }
+}
+
+/// A call, and whether it has run.
+struct Tracked<'a, C: ?Sized> {
+    callee: &'a mut C,
+    is_done: bool,
+}
+
+impl<'a, C: Callee + ?Sized> Tracked<'a, C> {
+    fn new(callee: &'a mut C) -> Self {
+        Self { callee, is_done: false }
+    }
+
+    /// # Safety
+    /// Once.
+    unsafe fn run(&mut self, is_stolen: bool) {
+        // SAFETY: by the caller.
+        unsafe { self.callee.run(is_stolen) };
+        self.is_done = true;
+    }
+
+    /// Drops the result, if there is one. A panic of its drop is lost: another one goes on.
+    fn discard(self) {
+        if self.is_done
+            // SAFETY: it has run.
+            && let Err(payload) = halt_unwinding(|| unsafe { self.callee.drop_result() })
+        {
+            discard(payload);
+        }
+    }
+}
+
+/// Runs both, which have not run before, `left` on this thread. They have results when this returns, and none if it unwinds.
+#[inline(never)]
+fn fork(left: &mut dyn Callee, right: &mut (dyn Callee + Send)) {
+    let (mut left, mut right) = (Tracked::new(left), Tracked::new(right));
+    let both = || {
+        fork_staying(
+            // SAFETY: here only.
+            || unsafe { left.run(false) },
+            // SAFETY: here only.
+            |context| unsafe { right.run(context.migrated()) },
+        )
+    };
+    if let Err(payload) = halt_unwinding(both) {
+        left.discard();
+        right.discard();
+        std::panic::resume_unwind(payload);
+    }
+}
+
+/// [`fork`], from outside of any pool, too.
+#[inline(never)]
+fn fork_anywhere(left: &mut (dyn Callee + Send), right: &mut (dyn Callee + Send)) {
+    if Worker::current().is_some() {
+        fork(left, right);
+    } else {
+        global::pool().install(|| fork(left, right));
+    }
+}
+
+/// See [`enter`]. `op` has not run before. It has a result when this returns, and none if it unwinds.
+#[inline(never)]
+fn install(forks: bool, op: &mut (dyn Callee + Send)) {
+    if !forks || Worker::current().is_some() {
+        // SAFETY: here, or below.
+        unsafe { op.run(false) };
+    } else {
+        // SAFETY: here, or above.
+        global::pool().install(|| unsafe { op.run(false) });
+    }
+}
