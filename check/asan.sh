@@ -34,7 +34,9 @@ export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS="suppressions=$PWD/check/asan.su
 export HEIST_WATCHDOG_S=${HEIST_WATCHDOG_S:-300}
 
 crates=${*:-heist-sync heist-os heist-trace heist-deque heist-pool heist-fork heist-iter heist-async heist}
-# What cannot be run with it: a limit on address space, of which the sanitizer reserves terabytes; sources that are compiled against
-# this build without its flags; and fenced mode, which `HEIST_FENCED=1 check/asan.sh` is for.
+# What cannot be run with it: a limit on address space, of which the sanitizer reserves terabytes; descriptors and system calls that are
+# refused and that it needs itself; sources that are compiled against this build without its flags. And fenced mode, which
+# `HEIST_FENCED=1 check/asan.sh` is for.
 cargo $toolchain test --target "$target" --no-fail-fast $(printf -- '-p %s ' $crates) --lib --tests -- \
-    --skip limits:: --skip must_not_compile:: --skip in_fenced_mode ${FILTER:-}
+    --skip limits:: --skip without_descriptors --skip affinity_is_refused --skip everything_is_refused --skip must_not_compile:: \
+    --skip in_fenced_mode ${FILTER:-}
