@@ -73,7 +73,7 @@ impl Moment {
     #[inline]
     pub fn ns_since(self, earlier: Moment) -> u64 {
         let ticks = u128::from(self.0.saturating_sub(earlier.0));
-        u64::try_from(ticks * u128::from(counter::rate()) >> counter::RATE_BITS).unwrap_or(u64::MAX)
+        u64::try_from((ticks * u128::from(counter::rate())) >> counter::RATE_BITS).unwrap_or(u64::MAX)
     }
 }
 
