@@ -157,3 +157,32 @@ impl<T> Reducer<Option<T>> for EitherReducer {
         if left.is_some() { first_of(left, right) } else { right }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn the_first_that_is_wanted_is_found_wherever_it_is() {
+        for wanted in 0..20 {
+            assert_eq!(search(0..20, |n| *n >= wanted, || false), Some(wanted));
+            // Nothing is known about how many items a filter lets through.
+            assert_eq!(search((0..20).filter(|_| true), |n| *n >= wanted, || false), Some(wanted));
+        }
+        assert_eq!(search(0..20, |_| false, || false), None);
+    }
+
+    #[test]
+    fn a_search_that_is_over_ends_after_a_few_items() {
+        let looked_at = |iter: &mut dyn Iterator<Item = u32>| {
+            let count = Cell::new(0);
+            let found = search(iter, |_| count.replace(count.get() + 1) > 1_000, || true);
+            assert_eq!(found, None);
+            count.get()
+        };
+        assert!(looked_at(&mut (0..1_000)) <= 8, "items that are sure to come");
+        assert_eq!(looked_at(&mut (0..1_000).filter(|_| true)), 1, "items that may take long to come");
+        assert_eq!(looked_at(&mut (0..3)), 1, "a few long items");
+    }
+}

@@ -144,3 +144,25 @@ impl<T> Reducer<LinkedList<T>> for Append {
         left
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_bin_grows_and_owns_what_it_got() {
+        let item = Arc::new(());
+        let mut bin = Vec::empty();
+        for n in 0..1_000 {
+            bin.put((n, item.clone()));
+        }
+        assert!(bin.iter().map(|(n, _)| *n).eq(0..1_000));
+        assert_eq!(Arc::strong_count(&item), 1_001);
+        drop(bin);
+        assert_eq!(Arc::strong_count(&item), 1);
+        let mut without_size = Vec::empty();
+        without_size.put(());
+        assert_eq!(without_size, [()]);
+    }
+}
