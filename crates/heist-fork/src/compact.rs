@@ -158,3 +158,69 @@ fn install(forks: bool, op: &mut (dyn Callee + Send)) {
         global::pool().install(|| unsafe { op.run(false) });
     }
 }
+
+#[cfg(all(test, not(any(heist_loom, heist_shuttle))))]
+mod tests {
+    use super::*;
+    use heist_sync::std_atomic::{AtomicUsize, Ordering};
+    use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+
+    /// Counts its drops, and panics in them if it is told to.
+    struct Counted<'a>(&'a AtomicUsize, bool);
+
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            if self.1 {
+                panic_any("a drop");
+            }
+        }
+    }
+
+    fn payload_of(run: impl FnOnce()) -> &'static str {
+        *catch_unwind(AssertUnwindSafe(run)).unwrap_err().downcast::<&'static str>().unwrap()
+    }
+
+    #[test]
+    fn results_come_back_from_inside_and_outside() {
+        let both = || join(|_| String::from("left"), |_| vec![1, 2]);
+        assert_eq!(both(), ("left".into(), vec![1, 2]));
+        for forks in [false, true] {
+            assert_eq!(enter(forks, |_| 7), 7);
+        }
+        assert_eq!(enter(true, |_| both()), ("left".into(), vec![1, 2]));
+        // The first half stays on its thread, and so need not be `Send`.
+        let staying = enter(true, |_| {
+            let here = std::rc::Rc::new(5);
+            join_staying(|_| *here, |_| 2)
+        });
+        assert_eq!(staying, (5, 2));
+    }
+
+    #[test]
+    fn a_panic_of_one_half_drops_the_result_of_the_other_once() {
+        for panics_in_drop in [false, true] {
+            let drops = AtomicUsize::new(0);
+            let result = || Counted(&drops, panics_in_drop);
+            assert_eq!(payload_of(|| drop(join(|_| panic_any("left"), |_| result()))), "left");
+            assert_eq!(drops.load(Ordering::Relaxed), 1);
+            assert_eq!(payload_of(|| drop(join(|_| result(), |_| panic_any("right")))), "right");
+            assert_eq!(drops.load(Ordering::Relaxed), 2);
+        }
+    }
+
+    #[test]
+    fn if_both_panic_the_first_goes_on() {
+        assert_eq!(
+            payload_of(|| _ = join::<_, _, (), ()>(|_| panic_any("left"), |_| panic_any("right"))),
+            "left"
+        );
+        assert_eq!(payload_of(|| enter(true, |_| panic_any("inside"))), "inside");
+    }
+
+    #[test]
+    #[should_panic(expected = "for threads of a pool")]
+    fn join_staying_is_refused_outside() {
+        join_staying(|_| (), |_| ());
+    }
+}

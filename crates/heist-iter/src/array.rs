@@ -54,6 +54,7 @@ pub struct IntoIter<T, const N: usize> {
 
 impl<T: Send, const N: usize> ParallelIterator for IntoIter<T, N> {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

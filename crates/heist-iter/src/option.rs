@@ -34,6 +34,7 @@ impl<T: Send> IntoParallelIterator for Option<T> {
 
 impl<T: Send> ParallelIterator for IntoIter<T> {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         self.drive(consumer)

@@ -279,6 +279,7 @@ impl Chars {
 
 impl ParallelIterator for Iter<char> {
     type Item = char;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<char>>(self, consumer: C) -> C::Result {
         Chars::new(self.range.start, self.range.end.into()).into_par_iter().drive_unindexed(consumer)

@@ -162,6 +162,7 @@ impl Iter<char> {
 
 impl ParallelIterator for Iter<char> {
     type Item = char;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<char>>(self, consumer: C) -> C::Result {
         self.chars().into_par_iter().drive_unindexed(consumer)

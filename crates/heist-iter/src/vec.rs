@@ -62,6 +62,7 @@ pub struct IntoIter<T> {
 
 impl<T: Send> ParallelIterator for IntoIter<T> {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)
@@ -122,6 +123,7 @@ pub struct Drain<'data, T: Send> {
 
 impl<T: Send> ParallelIterator for Drain<'_, T> {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

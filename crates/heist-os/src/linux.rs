@@ -1,6 +1,7 @@
 //! Linux.
 
 use super::{CpuMask, System, ThreadNumber};
+use heist_sync::c_library as libc;
 use std::io::Read;
 
 #[derive(Debug)]

@@ -98,6 +98,7 @@ pub struct Drain<'a, T> {
 
 impl<T: Ord + Send> ParallelIterator for Drain<'_, T> {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

@@ -131,6 +131,7 @@ pub struct Drain<'a, T> {
 
 impl<T: Send> ParallelIterator for Drain<'_, T> {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

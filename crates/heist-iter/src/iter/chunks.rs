@@ -26,6 +26,7 @@ impl<I> Chunks<I> {
 
 impl<I: IndexedParallelIterator> ParallelIterator for Chunks<I> {
     type Item = Vec<I::Item>;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Vec<I::Item>>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

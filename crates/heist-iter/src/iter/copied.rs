@@ -42,6 +42,8 @@ where
     T: 'a + Copy + Send + Sync,
 {
     type Item = T;
+    const IS_COUNTED: bool = I::IS_COUNTED;
+    const IS_UNCOUNTED: bool = I::IS_UNCOUNTED;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(Through::new(consumer, OneToOne(CopyIt)))

@@ -41,6 +41,7 @@ impl<T: Send> fmt::Debug for Empty<T> {
 
 impl<T: Send> ParallelIterator for Empty<T> {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         self.drive(consumer)

@@ -24,6 +24,7 @@ impl<I> Enumerate<I> {
 
 impl<I: IndexedParallelIterator> ParallelIterator for Enumerate<I> {
     type Item = (usize, I::Item);
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

@@ -55,6 +55,7 @@ where
     R: Send,
 {
     type Item = R;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(Through::new(consumer, Apply(&self.filter_op)))

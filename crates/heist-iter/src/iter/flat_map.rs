@@ -32,6 +32,7 @@ where
     PI: IntoParallelIterator,
 {
     type Item = PI::Item;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<PI::Item>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(Inner { base: consumer, open: &self.map_op })

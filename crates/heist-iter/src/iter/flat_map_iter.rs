@@ -52,6 +52,7 @@ where
     SI: IntoIterator<Item: Send>,
 {
     type Item = SI::Item;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(Through::new(consumer, Apply(&self.map_op)))

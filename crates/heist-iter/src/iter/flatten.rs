@@ -28,6 +28,7 @@ where
     I: ParallelIterator<Item: IntoParallelIterator>,
 {
     type Item = <I::Item as IntoParallelIterator>::Item;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(Inner { base: consumer, open: &|item: I::Item| item })

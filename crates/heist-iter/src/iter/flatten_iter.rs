@@ -40,6 +40,7 @@ where
     I: ParallelIterator<Item: IntoIterator<Item: Send>>,
 {
     type Item = <I::Item as IntoIterator>::Item;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(Through::new(consumer, Unpack))

@@ -34,6 +34,7 @@ where
     T: Send,
 {
     type Item = T;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(FoldConsumer {
@@ -162,6 +163,7 @@ where
     U: Send + Clone,
 {
     type Item = U;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<U>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(FoldWithConsumer {

@@ -37,6 +37,7 @@ where
     T: Send,
 {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

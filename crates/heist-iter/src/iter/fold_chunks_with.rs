@@ -36,6 +36,7 @@ where
     F: Fn(T, I::Item) -> T + Send + Sync,
 {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

@@ -53,6 +53,8 @@ where
     F: Fn(&I::Item) + Sync + Send,
 {
     type Item = I::Item;
+    const IS_COUNTED: bool = I::IS_COUNTED;
+    const IS_UNCOUNTED: bool = I::IS_UNCOUNTED;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(Through::new(consumer, OneToOne(Apply(&self.inspect_op))))

@@ -30,6 +30,7 @@ where
     J: IndexedParallelIterator<Item = I::Item>,
 {
     type Item = I::Item;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

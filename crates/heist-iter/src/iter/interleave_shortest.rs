@@ -35,6 +35,7 @@ where
     J: IndexedParallelIterator<Item = I::Item>,
 {
     type Item = I::Item;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
         self.interleave.drive_unindexed(consumer)

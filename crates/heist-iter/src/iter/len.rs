@@ -27,6 +27,7 @@ impl<I> MinLen<I> {
 
 impl<I: IndexedParallelIterator> ParallelIterator for MinLen<I> {
     type Item = I::Item;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)
@@ -73,6 +74,7 @@ impl<I> MaxLen<I> {
 
 impl<I: IndexedParallelIterator> ParallelIterator for MaxLen<I> {
     type Item = I::Item;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

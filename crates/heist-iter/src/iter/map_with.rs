@@ -97,6 +97,8 @@ where
     R: Send,
 {
     type Item = R;
+    const IS_COUNTED: bool = I::IS_COUNTED;
+    const IS_UNCOUNTED: bool = I::IS_UNCOUNTED;
 
     fn drive_unindexed<C: UnindexedConsumer<R>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(MapConsumer {
@@ -139,6 +141,8 @@ where
     R: Send,
 {
     type Item = R;
+    const IS_COUNTED: bool = I::IS_COUNTED;
+    const IS_UNCOUNTED: bool = I::IS_UNCOUNTED;
 
     fn drive_unindexed<C: UnindexedConsumer<R>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(MapConsumer {

@@ -81,6 +81,7 @@ macro_rules! multizip {
             $($t: IndexedParallelIterator,)+
         {
             type Item = ($($t::Item,)+);
+            const IS_COUNTED: bool = true;
 
             fn drive_unindexed<CONSUMER: UnindexedConsumer<Self::Item>>(self, consumer: CONSUMER) -> CONSUMER::Result {
                 let zipped = zipped!($(self.tuple.$n),+);

@@ -29,6 +29,7 @@ pub struct Once<T> {
 
 impl<T: Send> ParallelIterator for Once<T> {
     type Item = T;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         self.drive(consumer)

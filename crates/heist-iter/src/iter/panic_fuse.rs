@@ -25,6 +25,8 @@ impl<I> PanicFuse<I> {
 
 impl<I: ParallelIterator> ParallelIterator for PanicFuse<I> {
     type Item = I::Item;
+    const IS_COUNTED: bool = I::IS_COUNTED;
+    const IS_UNCOUNTED: bool = I::IS_UNCOUNTED;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
         let blown = AtomicBool::new(false);

@@ -79,6 +79,7 @@ const STRAIGHT: usize = 16;
 
 impl<Iter: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<Iter> {
     type Item = Iter::Item;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Iter::Item>>(self, consumer: C) -> C::Result {
         pool::enter(true, move |_| {

@@ -902,6 +902,15 @@ pub trait ParallelIterator: Sized + Send {
     fn opt_len(&self) -> Option<usize> {
         None
     }
+
+    /// Whether [`opt_len`](Self::opt_len) is `Some` for all iterators of this type, so that only what is done then is compiled.
+    /// Adaptors that keep the number of items say what the iterator that they wrap says.
+    #[doc(hidden)]
+    const IS_COUNTED: bool = false;
+
+    /// Whether it is `None` for all.
+    #[doc(hidden)]
+    const IS_UNCOUNTED: bool = false;
 }
 
 fn without_key<K, T>((key, item): (K, T)) -> T {

@@ -31,6 +31,7 @@ where
     P: Fn(I::Item) -> bool + Sync + Send,
 {
     type Item = usize;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<usize>>(self, consumer: C) -> C::Result {
         let predicate = &self.predicate;

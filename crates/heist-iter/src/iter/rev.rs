@@ -24,6 +24,7 @@ impl<I> Rev<I> {
 
 impl<I: IndexedParallelIterator> ParallelIterator for Rev<I> {
     type Item = I::Item;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

@@ -29,6 +29,7 @@ impl<I: IndexedParallelIterator> Skip<I> {
 
 impl<I: IndexedParallelIterator> ParallelIterator for Skip<I> {
     type Item = I::Item;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

@@ -44,6 +44,7 @@ impl<T> Stage<T> for Refuse<'_> {
 
 impl<I: ParallelIterator> ParallelIterator for SkipAny<I> {
     type Item = I::Item;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
         let left = AtomicUsize::new(self.count);

@@ -52,6 +52,7 @@ where
     S: Fn(D) -> (D, Option<D>) + Sync + Send,
 {
     type Item = D;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<D>>(self, consumer: C) -> C::Result {
         bridge_unindexed(SplitProducer { data: self.data, splitter: &self.splitter }, consumer)

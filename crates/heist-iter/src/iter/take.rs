@@ -26,6 +26,7 @@ impl<I: IndexedParallelIterator> Take<I> {
 
 impl<I: IndexedParallelIterator> ParallelIterator for Take<I> {
     type Item = I::Item;
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

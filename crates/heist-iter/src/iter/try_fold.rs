@@ -43,6 +43,7 @@ where
     U: Try + Send,
 {
     type Item = U;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<U>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(TryFoldConsumer {
@@ -187,6 +188,7 @@ where
     U: Try<Output: Clone + Send> + Send,
 {
     type Item = U;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<U>>(self, consumer: C) -> C::Result {
         self.base.drive_unindexed(TryFoldWithConsumer {

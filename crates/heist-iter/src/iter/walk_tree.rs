@@ -150,6 +150,7 @@ where
     I: IntoIterator<Item = S, IntoIter: DoubleEndedIterator>,
 {
     type Item = S;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<S>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Walk::new(self.root, &self.children_of, Order::Prefix), consumer)
@@ -202,6 +203,7 @@ where
     I: IntoIterator<Item = S>,
 {
     type Item = S;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<S>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Walk::new(self.root, &self.children_of, Order::Postfix), consumer)
@@ -254,6 +256,7 @@ where
     I: IntoIterator<Item = S, IntoIter: DoubleEndedIterator>,
 {
     type Item = S;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<S>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Walk::new(self.root, &self.children_of, Order::Prefix), consumer)

@@ -56,6 +56,7 @@ where
     T: Send,
 {
     type Item = T;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
         let ended = AtomicBool::new(false);

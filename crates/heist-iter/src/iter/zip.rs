@@ -29,6 +29,7 @@ where
     B: IndexedParallelIterator,
 {
     type Item = (A::Item, B::Item);
+    const IS_COUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_lazily(self, consumer)

@@ -61,6 +61,7 @@ impl<T: fmt::Debug, P> fmt::Debug for ChunkBy<'_, T, P> {
 
 impl<'data, T: Sync, P: Fn(&T, &T) -> bool + Sync + Send> ParallelIterator for ChunkBy<'data, T, P> {
     type Item = &'data [T];
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.slice, &Breaks(&self.together), Keep::Inclusive), consumer)
@@ -95,6 +96,7 @@ impl<T: fmt::Debug, P> fmt::Debug for ChunkByMut<'_, T, P> {
 
 impl<'data, T: Send, P: Fn(&T, &T) -> bool + Sync + Send> ParallelIterator for ChunkByMut<'data, T, P> {
     type Item = &'data mut [T];
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.slice, &Breaks(&self.together), Keep::Inclusive), consumer)

@@ -10,6 +10,7 @@ macro_rules! indexed_source {
     ) => {
         impl<$($generics)*> ParallelIterator for $source {
             type Item = $item;
+            const IS_COUNTED: bool = true;
 
             fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
                 bridge_lazily(self, consumer)

@@ -73,6 +73,7 @@ impl<T: fmt::Debug, P> fmt::Debug for Split<'_, T, P> {
 
 impl<'data, T: Sync, P: Fn(&T) -> bool + Sync + Send> ParallelIterator for Split<'data, T, P> {
     type Item = &'data [T];
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.slice, &Where(&self.separator), Keep::Between), consumer)
@@ -107,6 +108,7 @@ impl<T: fmt::Debug, P> fmt::Debug for SplitMut<'_, T, P> {
 
 impl<'data, T: Send, P: Fn(&T) -> bool + Sync + Send> ParallelIterator for SplitMut<'data, T, P> {
     type Item = &'data mut [T];
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.slice, &Where(&self.separator), Keep::Between), consumer)

@@ -39,6 +39,7 @@ impl<T: fmt::Debug, P> fmt::Debug for SplitInclusive<'_, T, P> {
 
 impl<'data, T: Sync, P: Fn(&T) -> bool + Sync + Send> ParallelIterator for SplitInclusive<'data, T, P> {
     type Item = &'data [T];
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.slice, &Where(&self.separator), Keep::Inclusive), consumer)
@@ -73,6 +74,7 @@ impl<T: fmt::Debug, P> fmt::Debug for SplitInclusiveMut<'_, T, P> {
 
 impl<'data, T: Send, P: Fn(&T) -> bool + Sync + Send> ParallelIterator for SplitInclusiveMut<'data, T, P> {
     type Item = &'data mut [T];
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.slice, &Where(&self.separator), Keep::Inclusive), consumer)

@@ -67,6 +67,7 @@ pub struct Split<'ch, P: Pattern> {
 
 impl<'ch, P: Pattern> ParallelIterator for Split<'ch, P> {
     type Item = &'ch str;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.text, &self.separator, Keep::Between), consumer)
@@ -88,6 +89,7 @@ pub struct SplitInclusive<'ch, P: Pattern> {
 
 impl<'ch, P: Pattern> ParallelIterator for SplitInclusive<'ch, P> {
     type Item = &'ch str;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.text, &self.separator, Keep::Inclusive), consumer)
@@ -109,6 +111,7 @@ pub struct SplitTerminator<'ch, P: Pattern> {
 
 impl<'ch, P: Pattern> ParallelIterator for SplitTerminator<'ch, P> {
     type Item = &'ch str;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         bridge_unindexed(Pieces::new(self.text, &self.terminator, Keep::Terminated), consumer)
@@ -135,6 +138,7 @@ fn without_line_end(line: &str) -> &str {
 
 impl<'ch> ParallelIterator for Lines<'ch> {
     type Item = &'ch str;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         self.text.par_split_inclusive('\n').map(without_line_end).drive_unindexed(consumer)
@@ -159,6 +163,7 @@ fn is_word(piece: &&str) -> bool {
 
 impl<'ch> ParallelIterator for SplitWhitespace<'ch> {
     type Item = &'ch str;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         self.text.par_split(char::is_whitespace).filter(is_word).drive_unindexed(consumer)
@@ -180,6 +185,7 @@ pub struct SplitAsciiWhitespace<'ch> {
 
 impl<'ch> ParallelIterator for SplitAsciiWhitespace<'ch> {
     type Item = &'ch str;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         self.text.par_split(|c: char| c.is_ascii_whitespace()).filter(is_word).drive_unindexed(consumer)

@@ -78,6 +78,7 @@ impl<'ch> Read<'ch> for ReadChars {
 
 impl ParallelIterator for Chars<'_> {
     type Item = char;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<char>>(self, consumer: C) -> C::Result {
         drive_text(self.text, ReadChars, consumer)
@@ -109,6 +110,7 @@ impl<'ch> Read<'ch> for ReadCharIndices {
 
 impl ParallelIterator for CharIndices<'_> {
     type Item = (usize, char);
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         drive_text(self.text, ReadCharIndices, consumer)
@@ -140,6 +142,7 @@ impl<'ch> Read<'ch> for ReadBytes {
 
 impl ParallelIterator for Bytes<'_> {
     type Item = u8;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<u8>>(self, consumer: C) -> C::Result {
         drive_text(self.text, ReadBytes, consumer)
@@ -171,6 +174,7 @@ impl<'ch> Read<'ch> for ReadUtf16 {
 
 impl ParallelIterator for EncodeUtf16<'_> {
     type Item = u16;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<u16>>(self, consumer: C) -> C::Result {
         drive_text(self.text, ReadUtf16, consumer)
@@ -192,6 +196,7 @@ pub struct Matches<'ch, P: Pattern> {
 
 impl<'ch, P: Pattern> ParallelIterator for Matches<'ch, P> {
     type Item = &'ch str;
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         self.text.par_match_indices(self.pattern).map(|(_, found)| found).drive_unindexed(consumer)
@@ -238,6 +243,7 @@ impl<'ch, P: Pattern> Read<'ch> for ReadMatches<'_, P> {
 
 impl<'ch, P: Pattern> ParallelIterator for MatchIndices<'ch, P> {
     type Item = (usize, &'ch str);
+    const IS_UNCOUNTED: bool = true;
 
     fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result {
         drive_text(self.text, ReadMatches(&self.pattern), consumer)

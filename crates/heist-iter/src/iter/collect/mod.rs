@@ -16,13 +16,17 @@ where
     T: Send,
 {
     let par_iter = par_iter.into_par_iter();
-    match par_iter.opt_len() {
-        Some(len) => {
-            let mut vec = Vec::new();
-            append_known(&mut vec, par_iter, len);
-            Either::Left(vec)
-        }
-        None => Either::Right(par_iter.drive_unindexed(Bins::new())),
+    // A constant is the whole condition, so that only one of the loops is compiled where the type says which.
+    if I::Iter::IS_UNCOUNTED {
+        Either::Right(par_iter.drive_unindexed(Bins::new()))
+    } else if let Some(len) = par_iter.opt_len() {
+        let mut vec = Vec::new();
+        append_known(&mut vec, par_iter, len);
+        Either::Left(vec)
+    } else if I::Iter::IS_COUNTED {
+        uncounted()
+    } else {
+        Either::Right(par_iter.drive_unindexed(Bins::new()))
     }
 }
 
@@ -33,10 +37,25 @@ where
     T: Send,
 {
     let par_iter = par_iter.into_par_iter();
-    if let Some(len) = par_iter.opt_len() {
-        return append_known(vec, par_iter, len);
+    // As above.
+    if I::Iter::IS_UNCOUNTED {
+        append_parts(vec, par_iter.drive_unindexed(Bins::new()));
+    } else if let Some(len) = par_iter.opt_len() {
+        append_known(vec, par_iter, len);
+    } else if I::Iter::IS_COUNTED {
+        uncounted();
+    } else {
+        append_parts(vec, par_iter.drive_unindexed(Bins::new()));
     }
-    let mut parts: LinkedList<Vec<T>> = par_iter.drive_unindexed(Bins::new());
+}
+
+#[cold]
+fn uncounted() -> ! {
+    unreachable!("an iterator that always knows its length does not")
+}
+
+/// Puts all items of `parts` at the end of `vec`.
+fn append_parts<T>(vec: &mut Vec<T>, mut parts: LinkedList<Vec<T>>) {
     // The first part is most of the result, or a good share of it; to grow it in place is cheaper than to copy it.
     if vec.capacity() == 0
         && let Some(first) = parts.pop_front()
