@@ -1,7 +1,6 @@
 //! Linux.
 
 use super::{CpuMask, System, ThreadNumber};
-use heist_sync::c_library as libc;
 use std::io::Read;
 
 #[derive(Debug)]

@@ -144,8 +144,6 @@ pub fn coarse_ms() -> u32 {
 
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod coarse {
-    use crate::c_library as libc;
-
     #[inline]
     pub(super) fn now_ms() -> u32 {
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

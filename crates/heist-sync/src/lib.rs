@@ -14,17 +14,13 @@
 //! therefore both `fence(SeqCst)` there: the pair is modelled as the fences it stands for.
 
 pub mod barrier;
-#[cfg(target_os = "linux")]
-pub mod c_library;
 pub mod cell;
 pub mod clock;
-mod padded;
 mod parker;
 pub mod planted;
 pub mod rand;
 mod warn;
 
-pub use padded::CachePadded;
 pub use parker::{Interrupt, Parker};
 pub use warn::warn;
 

@@ -81,7 +81,6 @@ impl Parker {
 
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod imp {
-    use crate::c_library as libc;
     use std::ptr::{from_ref, null};
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The words of all permits.
 
 use super::hold::Hold;
-use heist_sync::CachePadded;
+use crossbeam_utils::CachePadded;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::planted::is_planted;
 

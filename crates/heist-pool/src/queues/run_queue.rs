@@ -2,7 +2,7 @@
 //! slot for the task that should run next.
 
 use super::task::{Header, TaskRef};
-use heist_sync::CachePadded;
+use crossbeam_utils::CachePadded;
 use heist_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heist_sync::planted::is_planted;
 use std::ptr::NonNull;

@@ -19,7 +19,7 @@ pub use state::{Floor, State};
 pub use thief::{Care, Claimed, Look};
 pub use word::Word;
 
-use heist_sync::CachePadded;
+use crossbeam_utils::CachePadded;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// Slots of a stack. Beyond that many pending halves on one thread a fork runs its halves one after the other.
