@@ -55,7 +55,7 @@ fn uncounted() -> ! {
 }
 
 /// Puts all items of `parts` at the end of `vec`.
-fn append_parts<T>(vec: &mut Vec<T>, mut parts: LinkedList<Vec<T>>) {
+fn append_parts<T: Send>(vec: &mut Vec<T>, mut parts: LinkedList<Vec<T>>) {
     // The first part is most of the result, or a good share of it; to grow it in place is cheaper than to copy it.
     if vec.capacity() == 0
         && let Some(first) = parts.pop_front()
