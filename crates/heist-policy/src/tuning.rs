@@ -123,3 +123,25 @@ pub const SPARE_KEPT_NS: u64 = 10_000_000_000;
 ///
 /// Asking the kernel costs some 10 us, and going to another core as much again.
 pub const PART_EVERY_NS: u64 = 1_000_000;
+
+/// A tick that is late by this much may be taken by another worker, unless the program says otherwise.
+///
+/// A worker that serves its ticks one after the other is late by a few of their runs, and a tick that moves finds cold caches.
+pub const TICK_STEAL_AFTER_NS: u64 = 3_000_000;
+
+/// While jobs or tasks wait, ticks take at most 95 % of a worker's time over so long.
+pub const TICKS_WINDOW_NS: u64 = 100_000_000;
+
+/// Closures that were submitted to a tick run for at most so long in a row.
+pub const CLOSURES_IN_A_ROW_NS: u64 = 2_000_000;
+
+/// No submitted closure begins so shortly before the worker's next tick is due: nobody knows how long it takes.
+pub const CLOSURES_STOP_BEFORE_NS: u64 = 100_000;
+
+/// How precisely the kernel is asked to wake a thread that waits for a tick.
+///
+/// The default of Linux is 50 us, which is most of a tick's lateness on an idle machine.
+pub const TICK_TIMER_SLACK_NS: u64 = 1_000;
+
+/// A thread that could not run the tick it has waited for looks again after this long.
+pub const TICK_RETRY_NS: u64 = 1_000_000;

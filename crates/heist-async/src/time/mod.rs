@@ -14,13 +14,13 @@
 
 #![cfg_attr(heist_loom, allow(dead_code, unused_imports))]
 
+mod clock;
 // loom's models are about shards and turns; there is no pool to sleep on.
 #[cfg(not(heist_loom))]
 mod interval;
 mod shard;
 #[cfg(not(heist_loom))]
 mod sleep;
-mod tick;
 #[cfg(not(heist_loom))]
 mod timeout;
 mod timers;
@@ -33,8 +33,8 @@ pub use self::{
     timeout::{Elapsed, Timeout, timeout, timeout_at},
 };
 
+pub(crate) use self::clock::Clock;
 pub(crate) use self::shard::{Set, Shard};
-pub(crate) use self::tick::Clock;
 pub(crate) use self::timers::Timers;
 
 #[cfg(not(heist_loom))]
