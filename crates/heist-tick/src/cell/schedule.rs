@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(schedule.due_ns(), None);
         schedule.resume(1000);
         let due_ns = schedule.due_ns().unwrap();
-        assert!((1000..1010).contains(&due_ns) && (due_ns - 141) % 10 == 0, "{due_ns}");
+        assert!((1000..1010).contains(&due_ns) && (due_ns - 141).is_multiple_of(10), "{due_ns}");
         assert_eq!(schedule.ledger().skipped, 0, "nothing was scheduled meanwhile");
         assert!(!schedule.step(1, 1000), "it is not paused");
     }
