@@ -10,6 +10,7 @@ use crossbeam_utils::CachePadded;
 use heist_policy::TickView;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::clock::Instant;
+use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, StdArc as Arc, lock};
 use std::collections::BTreeMap;
 use std::sync::Weak;
@@ -171,9 +172,9 @@ impl Ticks {
         self.epoch + Duration::from_nanos(ns)
     }
 
-    /// How many ticks were spawned before.
+    /// Counts the ticks that are spawned, from one on.
     pub fn next_spawned(&self) -> u64 {
-        self.spawned.fetch_add(1, Ordering::Relaxed)
+        self.spawned.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// How much work the ticks of each index are.
@@ -271,6 +272,9 @@ impl Ticks {
         self.queue(index).change(|entries| {
             let first = entries.loose.first_entry()?;
             let from_ns = if is_open { first.key().due_ns } else { first.key().due_ns.max(first.get().1) };
+            if is_planted("tick_taken_is_left") {
+                return (from_ns <= now_ns).then(|| Arc::clone(&first.get().0));
+            }
             (from_ns <= now_ns).then(|| first.remove().0)
         })
     }

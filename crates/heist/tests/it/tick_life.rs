@@ -27,7 +27,7 @@ fn telling(pool: &ThreadPool, period: Duration) -> (Handle, Receiver<u64>) {
 
 /// A tick that is inside of its first run until the gate opens.
 fn stuck(pool: &ThreadPool) -> (Handle, Gate) {
-    let (gate, inside, begun) = (Gate::new(), Gate::new(), Gate::new());
+    let (gate, begun) = (Gate::new(), Gate::new());
     let (theirs, tell) = (gate.clone(), begun.clone());
     let tick = tick::every(HOUR).start_at(Instant::now()).spawn_on(pool, move |_| {
         tell.open();
@@ -35,7 +35,6 @@ fn stuck(pool: &ThreadPool) -> (Handle, Gate) {
         Next::Continue
     });
     begun.block();
-    inside.open();
     (tick, gate)
 }
 
@@ -342,7 +341,11 @@ fn everything_works_inside_of_a_tick() {
     let tick = tick::every(MS).spawn_on(&pool, move |_| {
         let (a, b) = heist::join(|| 1, || 2);
         let sum: i32 = (0..1000).into_par_iter().sum();
-        heist::scope(|s| s.spawn(|_| drop(count.fetch_add(1, Ordering::Relaxed))));
+        heist::scope(|s| {
+            s.spawn(|_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            })
+        });
         let task = heist::task::spawn(async { 4 });
         let inner = tick::every(MS).spawn(|_| Next::Stop);
         send.send((a + b, sum, heist::block_on(task).unwrap(), inner)).unwrap();

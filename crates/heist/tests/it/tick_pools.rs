@@ -146,7 +146,10 @@ fn the_end_of_a_pool_ends_its_ticks() {
         begun.block();
         for tick in [&waiting, &busy, &paused, &running] {
             let closures = Arc::clone(&closures);
-            tick.submit(move || drop(closures.fetch_add(1, Ordering::Relaxed))).unwrap();
+            tick.submit(move || {
+                closures.fetch_add(1, Ordering::Relaxed);
+            })
+            .unwrap();
         }
         let ended = std::thread::spawn(move || pool.shutdown().unwrap());
         // The others do not wait for the one that runs, if there is a worker for them.

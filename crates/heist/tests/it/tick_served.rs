@@ -4,12 +4,13 @@ use crate::rig::compute::compute;
 use crate::rig::count::Count;
 use crate::rig::gate::Gate;
 use crate::rig::pool::pool;
+use crate::rig::reports::reports;
 use crate::rig::watchdog::watch;
 use heist::ThreadPool;
 use heist::tick::{self, Handle, Next, Report};
 use heist_sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -31,7 +32,9 @@ fn others_take_what_is_behind_a_stuck_tick() {
     let pool = pool(2);
     // Two light ticks for each worker, then one that is stuck.
     let ticks: Vec<_> = (0..8).map(|_| telling(&pool, 5 * MS)).collect();
-    ticks.iter().for_each(|(_, runs)| drop(runs.recv().unwrap()));
+    for (_, runs) in &ticks {
+        runs.recv().unwrap();
+    }
     let (begun, gate) = (Gate::new(), Gate::new());
     let (tell, wait) = (begun.clone(), gate.clone());
     let stuck = tick::every(HOUR).start_at(Instant::now()).spawn_on(&pool, move |_| {
@@ -48,7 +51,9 @@ fn others_take_what_is_behind_a_stuck_tick() {
     gate.open();
     stuck.wait().unwrap();
     assert!(ticks.iter().any(|(tick, _)| tick.stats().steals > 0), "somebody has taken them over");
-    ticks.iter().for_each(|(tick, _)| drop(tick.cancel_and_wait()));
+    for (tick, _) in &ticks {
+        tick.cancel_and_wait();
+    }
 }
 
 /// Computes in all workers as long as it lives.
@@ -203,33 +208,10 @@ fn the_driver_comes_later() {
         pool.block_on(heist::time::sleep(5 * MS));
         runs.recv().unwrap();
         assert_eq!(far.stats().ledger.run, 0);
-        drop(far.cancel());
+        far.cancel();
         tick.cancel_and_wait();
         pool.shutdown().unwrap();
     }
-}
-
-/// Reports are for the whole process: those of ticks with this name.
-fn reports(name: &str) -> Receiver<Report> {
-    type Listeners = Vec<(String, std::sync::mpsc::Sender<Report>)>;
-    static LISTENERS: Mutex<Listeners> = Mutex::new(Vec::new());
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        tick::on_report(|report| {
-            let (Report::LongRun { name, .. }
-            | Report::Unserved { name, .. }
-            | Report::Panicked { name, .. }) = report
-            else {
-                return;
-            };
-            for (_, send) in LISTENERS.lock().unwrap().iter().filter(|(of, _)| Some(of) == name.as_ref()) {
-                let _ = send.send(report.clone());
-            }
-        });
-    });
-    let (send, receive) = channel();
-    LISTENERS.lock().unwrap().push((name.into(), send));
-    receive
 }
 
 #[test]
