@@ -229,9 +229,9 @@ impl Pool {
     /// No more work will come from outside. What was accepted still runs; then the threads leave. Never blocks.
     pub fn close(&self) {
         self.driver.close();
-        self.threads.close(self);
+        // LIVENESS: while the threads are still there. From here on no tick begins, and none accepts a closure that nobody would run.
         self.queues.ticks().close();
-        self.threads.leave_if_done(self);
+        self.threads.close(self);
     }
 
     /// Queues a task that became ready, wherever that happened.

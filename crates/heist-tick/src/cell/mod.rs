@@ -352,13 +352,15 @@ fn discard<T>(theirs: T) {
 
 impl Drop for Cell {
     fn drop(&mut self) {
-        // One that was paused for ever. Nobody has the lock.
-        let state = lock(&self.state);
+        let mut state = lock(&self.state);
         let (id, index, share) = (state.id, state.index, state.share);
+        let body = state.body.take();
         drop(state);
+        // One that was paused, and that nobody can resume.
         if let Some(id) = id {
             self.ticks().delist(id);
             self.ticks().loads().remove(index, share);
         }
+        discard(body);
     }
 }

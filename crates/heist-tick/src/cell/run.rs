@@ -38,11 +38,12 @@ impl State {
             !turn.has_run_closure
         } else {
             let due_ns = next_due_ns.min(run_ns.unwrap_or(next_due_ns));
-            let may = policy::closures_may_go_on(turn.closures_ns, due_ns.saturating_sub(now_ns));
+            let until_due_ns = due_ns.saturating_sub(now_ns);
+            let may = policy::closures_may_go_on(turn.closures_ns, until_due_ns);
             if !may {
-                // Behind that tick, if it is what has stopped them.
-                self.closures_from_ns =
-                    due_ns.min(now_ns.saturating_add(policy::tuning::CLOSURES_STOP_BEFORE_NS));
+                // Behind the tick that is what has stopped them, or behind all that is due now.
+                let is_time_up = policy::closures_may_go_on(0, until_due_ns);
+                self.closures_from_ns = if is_time_up { now_ns } else { due_ns };
             }
             may
         };
