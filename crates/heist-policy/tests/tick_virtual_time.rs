@@ -217,7 +217,7 @@ impl<'a> Workers<'a> {
             let ends = self.running.iter().flatten().map(|run| run.ended_ns);
             let wakes = (0..self.case.workers)
                 .filter(|&worker| self.running[worker].is_none())
-                .filter_map(|worker| nearest(self.own(worker), self.others(worker).map(|(_, view)| view)));
+                .filter_map(|worker| nearest(self.own(worker), self.others(worker)));
             let next_ns = ends.chain(wakes).min().expect("ticks never end");
             assert!(next_ns > self.now_ns, "a worker woke up for nothing: {:?}", self.case);
             self.now_ns = next_ns;

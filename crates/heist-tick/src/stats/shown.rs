@@ -165,31 +165,32 @@ impl fmt::Display for WindowStats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "TPS {:.1}, MSPT {}, late {}, busy {:.1}%, {} overruns, {} skipped, {} steals, closures {:.2}",
+            "TPS {:.1}, MSPT {}, late {}, busy {:.1}%, closures {:.2}, overruns {}, skipped {}, steals {}",
             self.tps,
             self.mspt,
             self.lateness,
             self.utilisation * 100.0,
+            ms(self.closure_time),
             self.overruns,
             self.skipped,
             self.steals,
-            ms(self.closure_time),
         )
     }
 }
 
-/// One line: TPS over all windows, the rest over the last minute, times in milliseconds.
+/// One line: TPS over all windows, times (in milliseconds) over the last minute, the rest since the beginning.
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TPS")?;
         for window in Window::ALL {
             write!(f, " {:.1} ({window})", self.window(window).tps)?;
         }
-        let Totals { runs, skipped, overruns, steals, .. } = self.totals;
+        let Totals { runs, overruns, skipped, cancelled, steals } = self.totals;
         let minute = self.window(Window::Min1);
         write!(
             f,
-            ", MSPT {}, late {}, busy {:.1}%; {runs} runs, {overruns} overruns, {skipped} skipped, {steals} steals",
+            ", MSPT {}, late {}, busy {:.1}%; runs {runs}, overruns {overruns}, skipped {skipped}, cancelled {cancelled}, \
+             steals {steals}",
             minute.mspt,
             minute.lateness,
             minute.utilisation * 100.0,

@@ -191,7 +191,7 @@ fn a_line_says_it_all() {
     assert_eq!(
         stats.to_string(),
         "TPS 20.0 (5s) 20.0 (15s) 20.0 (1m) 20.0 (5m) 20.0 (15m), MSPT 10.00 max 10.00, late 1.00 max 1.00, busy 20.0%; \
-         600 runs, 0 overruns, 2 skipped, 0 steals"
+         runs 600, overruns 0, skipped 2, cancelled 0, steals 0"
     );
     let line = steady(30, true).snapshot(START + 30 * SECOND).window(Window::Secs5).to_string();
     assert!(
