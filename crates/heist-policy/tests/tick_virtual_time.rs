@@ -20,6 +20,8 @@
 //! So `x = (the m largest costs - the least cost + S + L) / (m - the m - 1 largest u)` will do, where `L` is the sum of the `m - 1`
 //! largest `u * (Y - period)`; a run ends at most `Y + x + cost` after it was due, for whichever `Y` is the best. If all periods are the
 //! same, `Y` is this period, `S` and `L` vanish, and what is left is the tardiness bound for EDF: `x + cost` past the end of the period.
+//! Of ticks with different periods the one that is due first runs first, even if its period ends later; so a tick that is faster than
+//! others may wait longer than EDF by the ends of periods would let it, and has the wider bound.
 //!
 //! # Stealing
 //!
