@@ -170,7 +170,7 @@ fn a_tick_that_waits_for_itself_is_told() {
     });
     send.send(tick.clone()).unwrap();
     assert!(tick.wait().is_ok(), "it was cancelled before it panicked");
-    assert_eq!(tick.stats().panics, 1);
+    assert_eq!(tick.stats().totals.panics, 1);
 }
 
 #[test]
