@@ -240,7 +240,6 @@ fn a_paused_one_runs_only_steps() {
     tick.resume();
     runs.recv().unwrap();
     assert!(!tick.step(1));
-    assert_eq!(tick.stats().ledger.skipped, 0, "nothing was scheduled while it was paused");
     tick.cancel_and_wait();
 }
 

@@ -6,8 +6,8 @@ use crate::pool::Pool;
 use crate::queues::ticks::{NEVER, Taken, Tick, When};
 use crate::worker::Worker;
 use crate::worker::park::Slept;
+use heist_sync::std_atomic::{AtomicUsize, Ordering};
 use heist_sync::{Interrupt, Parker, StdArc as Arc, thread};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A driver in which time never passes: a wait lasts until it is interrupted.
 #[derive(Default)]
