@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All loom models on the code as it ships: the deque, the trace rings, the fork stack, signals, permits and sleeping, run queues,
-# the monitor's flag, the driver, tasks, timers.
+# the monitor's flag, the driver, tasks, timers, ticks.
 #
 #   check/loom.sh             all
 #   check/loom.sh FILTER      models whose name holds FILTER
@@ -25,7 +25,7 @@ a_force_on_behalf_of_another_thief"
 
 build_models
 # Test target and model, one line each.
-models=$(for target in loom_deque loom_injector trace pool async; do
+models=$(for target in loom_deque loom_injector trace pool async tick; do
     "$(binary_of "$target")" --list 2>/dev/null | sed -n 's/: test$//p' |
         { case $target in loom_*) cat ;; *) grep loom:: ;; esac; } | sed "s/^/$target /"
 done | grep -F -- "${1:-}")

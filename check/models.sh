@@ -13,7 +13,7 @@ at_once=2
 # Builds the models; $binaries is then one line for each test binary.
 build_models() {
     local log
-    log=$(cargo test --release -p heist-deque -p heist-trace -p heist-pool -p heist-async --lib --test 'loom_*' --no-run 2>&1) ||
+    log=$(cargo test --release -p heist-deque -p heist-trace -p heist-pool -p heist-async -p heist-tick --lib --test 'loom_*' --no-run 2>&1) ||
         { echo "$log" >&2; exit 2; }
     binaries=$(sed -n 's/.*Executable.*(\(.*\))/\1/p' <<<"$log")
     export binaries

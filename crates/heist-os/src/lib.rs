@@ -101,6 +101,11 @@ pub trait System: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Asks that the calling thread be woken at most this long after its time-outs. False if that was refused.
+    fn set_timer_slack(&self, _ns: u64) -> bool {
+        false
+    }
+
     /// Asks for other CPUs for a thread, or for the calling one. False if that was refused.
     fn set_mask(&self, _thread: Option<ThreadNumber>, _mask: &CpuMask) -> bool {
         false

@@ -62,6 +62,11 @@ impl System for Linux {
         Some(in_set.fold(CpuMask::default(), CpuMask::with))
     }
 
+    fn set_timer_slack(&self, ns: u64) -> bool {
+        // SAFETY: it changes a number of the calling thread.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong) == 0 }
+    }
+
     fn set_mask(&self, thread: Option<ThreadNumber>, mask: &CpuMask) -> bool {
         let Some(pid) = pid(thread) else { return false };
         let mut set = empty_set();

@@ -13,6 +13,10 @@
 //! | what do I do while I wait? | a worker whose join or scope is not finished | [`wait_step`] |
 //! | how many jobs do I move? | an owner | [`publish`], [`take_back`] |
 //! | is everybody stuck? | the monitor | [`last_resort`], [`overtake`] |
+//! | which tick runs next, and until when may I sleep? | a worker between two runs | [`tick::next_tick`], [`tick::nearest`] |
+//! | when does this tick run again? | a worker after a run | [`tick::after_run`], [`tick::count`] |
+//! | is it the turn of something other than ticks? | a worker between two runs | [`tick::ticks_must_yield`], [`tick::closures_may_go_on`] |
+//! | whose is a new tick? | whoever makes it | [`tick::place`] |
 //!
 //! All numbers that were chosen rather than derived are in [`tuning`], each with its reason.
 //!
@@ -31,6 +35,7 @@ mod ladder;
 mod monitor;
 mod share;
 mod source;
+pub mod tick;
 pub mod tuning;
 mod victims;
 mod wait;

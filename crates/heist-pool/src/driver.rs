@@ -1,6 +1,7 @@
 //! What the pool asks of whoever watches sockets and timers for it.
 
 use heist_sync::Interrupt;
+use std::time::Duration;
 
 /// How long a turn of the driver may wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,6 +10,8 @@ pub enum Patience {
     None,
     /// Until something is ready, a timer is due, or it is interrupted.
     Forever,
+    /// As `Forever`, but for this long at most.
+    AtMost(Duration),
 }
 
 /// Readiness and timers. One thread at a time takes a turn; the pool sees to that. [`Interrupt::interrupt`] makes the turn that

@@ -1,11 +1,12 @@
-//! Who looks after sockets and timers.
+//! Who looks after sockets, timers and ticks.
 //!
 //! A pool has at most one [`Driver`], made when it is first needed. The thread that looks at it, or waits in it, has the *driver
-//! lock*: for a moment between two tasks, or asleep, when it has nothing else to do. See the README of `queues` for why something
-//! that becomes ready is always seen.
+//! lock*: for a moment between two tasks, or asleep, when it has nothing else to do. The same thread waits for ticks: in the driver, or on its
+//! parker as long as the pool has none. See the README of `queues` for why something that becomes ready or due is always seen.
 
 use crate::driver::{Driver, Patience};
-use heist_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::queues::ticks::NEVER;
+use heist_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use heist_sync::{Interrupt, StdArc as Arc};
 use std::any::Any;
 use std::sync::{OnceLock, Weak};
@@ -17,8 +18,10 @@ mod loom;
 const FREE: u32 = 0;
 /// Somebody looks without waiting.
 const POLLED: u32 = 1;
-/// Somebody waits.
+/// Somebody waits in the driver.
 const WAITED_IN: u32 = 2;
+/// Somebody waits for ticks on its parker, because there is no driver.
+const WAITED_BESIDE: u32 = 3;
 
 /// The pool's side of its driver.
 #[derive(Default)]
@@ -27,6 +30,11 @@ pub struct DriverLock {
     /// The driver again, as its maker knows it.
     extension: OnceLock<Box<dyn Any + Send + Sync>>,
     state: AtomicU32,
+    /// The thread that waits, and until when for ticks.
+    waiter: AtomicU32,
+    until_ns: AtomicU64,
+    /// How many ticks are queued or run.
+    ticks: AtomicUsize,
     /// Somebody has looked since the monitor asked.
     looked: AtomicBool,
     /// The monitor wants somebody to look at the next opportunity.
@@ -38,14 +46,45 @@ pub struct DriverLock {
 /// The lock; given back when dropped.
 pub struct Locked<'a> {
     lock: &'a DriverLock,
-    driver: &'a dyn Driver,
-    patience: Patience,
+    driver: Option<&'a dyn Driver>,
+}
+
+/// What a new due time means for the thread that waits.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    /// It rises in time.
+    InTime,
+    /// This thread has to be woken.
+    Wake(u16),
+    /// Nobody waits.
+    Nobody,
 }
 
 impl Locked<'_> {
-    /// Takes a turn of the driver.
-    pub fn turn(&self) {
-        self.driver.turn(self.patience);
+    /// Whether there is a driver.
+    pub fn has_driver(&self) -> bool {
+        self.driver.is_some()
+    }
+
+    /// Takes a turn of the driver, if there is one.
+    pub fn turn(&self, patience: Patience) {
+        if let Some(driver) = self.driver {
+            driver.turn(patience);
+        }
+    }
+
+    /// Announces that `thread` waits for ticks, and returns until when: `next_ns` reads that, after the announcement.
+    pub fn wait_for_ticks(&self, thread: u16, next_ns: impl FnOnce() -> u64) -> u64 {
+        let DriverLock { waiter, until_ns, .. } = self.lock;
+        waiter.store(thread.into(), Ordering::Relaxed);
+        until_ns.store(NEVER, Ordering::Relaxed);
+        // ORDERING(TICK-E1): our announcement, with the lock's state, before our look; partner: `Pool::hasten`. One of the two sees
+        // the other. LIVENESS: an unpark that comes before the wait has begun keeps it from beginning.
+        fence(Ordering::SeqCst);
+        let next_ns = if self.lock.has_ticks() { next_ns() } else { NEVER };
+        until_ns.store(next_ns, Ordering::Relaxed);
+        next_ns
     }
 }
 
@@ -57,19 +96,23 @@ impl Drop for Locked<'_> {
 }
 
 impl DriverLock {
-    fn used(&self) -> Option<&dyn Driver> {
-        let driver = self.driver.get().map(|driver| &**driver)?;
+    /// Whether a socket is registered or a timer is set.
+    fn is_driver_used(&self) -> bool {
         // ORDERING: acquire, with the release in `close`: what the pool did before it was closed.
-        driver.is_used(self.is_closing.load(Ordering::Acquire)).then_some(driver)
+        let is_closing = || self.is_closing.load(Ordering::Acquire);
+        self.driver.get().is_some_and(|driver| driver.is_used(is_closing()))
     }
 
-    /// The lock, for a turn with that patience, if there is something to look after and nobody has it.
-    pub fn try_lock(&self, patience: Patience) -> Option<Locked<'_>> {
-        let driver = self.used()?;
-        if self.state.load(Ordering::Relaxed) != FREE {
+    /// The lock, if there is something to look after and nobody has it. `waits`: for a thread that is going to sleep.
+    pub fn try_lock(&self, waits: bool) -> Option<Locked<'_>> {
+        if !self.is_used() || self.state.load(Ordering::Relaxed) != FREE {
             return None;
         }
-        let state = if patience == Patience::Forever { WAITED_IN } else { POLLED };
+        let state = match waits {
+            true if self.driver.get().is_some() => WAITED_IN,
+            true => WAITED_BESIDE,
+            false => POLLED,
+        };
         // ORDERING: acquire, with the release in `drop`.
         self.state.compare_exchange(FREE, state, Ordering::Acquire, Ordering::Relaxed).ok()?;
         if !self.looked.load(Ordering::Relaxed) {
@@ -78,7 +121,15 @@ impl DriverLock {
         if self.called.load(Ordering::Relaxed) {
             self.called.store(false, Ordering::Relaxed);
         }
-        Some(Locked { lock: self, driver, patience })
+        if state == WAITED_BESIDE {
+            // ORDERING(TICK-E2): our state before our look at the driver; partner: `Pool::attend`, where something was registered
+            // before it looks at the state.
+            fence(Ordering::SeqCst);
+            if self.driver.get().is_some() {
+                self.state.store(WAITED_IN, Ordering::Relaxed);
+            }
+        }
+        Some(Locked { lock: self, driver: self.driver.get().map(|driver| &**driver) })
     }
 
     /// What ends the wait of a thread in the driver.
@@ -86,6 +137,40 @@ impl DriverLock {
         let driver = self.driver.get().expect("a thread waits only in a driver that is there");
         let driver: Arc<dyn Interrupt> = Arc::clone(driver) as Arc<dyn Interrupt>;
         Arc::downgrade(&driver)
+    }
+
+    /// A tick is queued, which neither was queued nor ran before.
+    pub fn add_tick(&self) {
+        self.ticks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A tick is over, or paused.
+    pub fn remove_tick(&self) {
+        self.ticks.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether any tick is queued or runs.
+    #[inline]
+    pub fn has_ticks(&self) -> bool {
+        self.ticks.load(Ordering::Relaxed) > 0
+    }
+
+    /// Something is due at `rise_ns`, for the thread that waits. Behind a fence: see [`Pool::hasten`](crate::pool::Pool::hasten).
+    pub(crate) fn hasten(&self, rise_ns: u64) -> Told {
+        if self.state.load(Ordering::Relaxed) < WAITED_IN {
+            return Told::Nobody;
+        }
+        // LIVENESS: it rises before this is due, and looks at all queues again before it sleeps again.
+        if rise_ns >= self.until_ns.load(Ordering::Relaxed) {
+            return Told::InTime;
+        }
+        Told::Wake(self.waiter.load(Ordering::Relaxed) as u16)
+    }
+
+    /// The thread that waits for ticks beside a driver that has been made meanwhile.
+    pub(crate) fn waiter_beside(&self) -> Option<u16> {
+        (self.state.load(Ordering::Relaxed) == WAITED_BESIDE)
+            .then(|| self.waiter.load(Ordering::Relaxed) as u16)
     }
 
     /// The pool's handle is gone.
@@ -99,9 +184,13 @@ impl DriverLock {
         self.called.load(Ordering::Relaxed)
     }
 
-    /// Whether something is registered and nobody waits in the driver.
+    /// Whether something is registered or a tick is active, and nobody waits for it.
     pub fn is_unattended(&self) -> bool {
-        self.used().is_some() && self.state.load(Ordering::Relaxed) != WAITED_IN
+        match self.state.load(Ordering::Relaxed) {
+            WAITED_IN => false,
+            WAITED_BESIDE => self.is_driver_used(),
+            _ => self.is_used(),
+        }
     }
 
     /// For the monitor: whether nobody looked since the last call although something is registered. Asks for a look.
@@ -113,9 +202,9 @@ impl DriverLock {
         !self.looked.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether something is registered.
+    /// Whether something is registered, or a tick is active.
     pub fn is_used(&self) -> bool {
-        self.used().is_some()
+        self.has_ticks() || self.is_driver_used()
     }
 
     /// Where the driver goes once it is made.

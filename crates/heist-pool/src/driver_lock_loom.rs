@@ -47,8 +47,8 @@ fn quiet() -> Arc<DriverLock> {
 
 /// As `OwnTasks::park_in_driver`. False if somebody else is there.
 fn park_in(driver: &DriverLock, parker: &Parker) -> bool {
-    let Some(locked) = driver.try_lock(Patience::Forever) else { return false };
-    parker.park_in(|| driver.interrupter(), || locked.turn());
+    let Some(locked) = driver.try_lock(true) else { return false };
+    parker.park_in(|| driver.interrupter(), || locked.turn(Patience::Forever));
     true
 }
 
@@ -132,10 +132,10 @@ fn turns_do_not_overlap() {
     check(|first| {
         let (driver, inside) = (quiet(), Arc::new(Cell(UnsafeCell::new(0))));
         let turn = |driver: &DriverLock, inside: &Cell| {
-            let Some(locked) = driver.try_lock(Patience::None) else { return false };
+            let Some(locked) = driver.try_lock(false) else { return false };
             // SAFETY: loom checks it.
             inside.0.with_mut(|p| unsafe { *p += 1 });
-            locked.turn();
+            locked.turn(Patience::None);
             true
         };
         let (theirs, beside) = (driver.clone(), inside.clone());

@@ -1,4 +1,4 @@
-//! heist's pool: the threads that run jobs and tasks, their queues, and the rules about who runs.
+//! heist's pool: the threads that run jobs, tasks and ticks, their queues, and the rules about who runs.
 //!
 //! # Words
 //!
@@ -13,6 +13,7 @@
 //! | guest | a thread of the program's own that works in the pool for a while | - |
 //! | job | fork-join work: half of a fork on a stack, or a spawned closure on the heap | task |
 //! | task, poll | async work, and one run of it | goroutine |
+//! | tick, due | work that recurs, and the time from which on it should run | timer |
 //! | stranger | a job that a wait does not need; no wait runs one, unless the pool can have no spare thread | - |
 //! | fork stack | where a thread's pending halves lie: a split deque | deque |
 //! | run queue, LIFO slot | a worker's 256 ready tasks, and the one place in front of them | LRQ, runnext |
@@ -59,6 +60,7 @@
 mod build;
 mod driver;
 mod driver_lock;
+mod due;
 mod global;
 #[cfg_attr(heist_model, path = "monitor/none.rs")]
 mod monitor;
@@ -68,6 +70,8 @@ mod queues;
 mod recorder;
 mod signal;
 mod threads;
+#[cfg_attr(heist_model, path = "no_watchdog.rs")]
+mod watchdog;
 mod worker;
 
 /// All that heist's other crates see of the pool. Not for users: it changes without notice.
@@ -103,6 +107,11 @@ pub mod raw {
     /// Tasks, as far as the pool knows them.
     pub mod task {
         pub use crate::queues::task::{Header, Place, TaskRef, Vtable};
+    }
+    /// Ticks, as far as the pool knows them.
+    pub mod tick {
+        pub use crate::queues::load::{Loads, Share};
+        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickRef, Ticks, When};
     }
     /// The pool's threads.
     pub mod threads {

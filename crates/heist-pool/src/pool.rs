@@ -15,6 +15,7 @@ use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use heist_sync::planted::is_planted;
 use heist_sync::{Parker, StdArc as Arc, thread_local};
 use std::sync::Weak;
+use std::time::Duration;
 
 /// Events that a thread's ring keeps.
 pub(crate) const RING_EVENTS: usize = 1 << 14;
@@ -50,6 +51,8 @@ pub struct Config {
     pub guests: Option<bool>,
     /// Whether the system's scheduler is asked and told about threads; `None` for what `HEIST_OS_HINTS` says.
     pub os_hints: Option<bool>,
+    /// How late a tick may be before another worker takes it, if it does not say itself; `None` for the default.
+    pub tick_steal_after: Option<Duration>,
 }
 
 impl Config {
@@ -92,6 +95,12 @@ pub struct Pool {
     recorder: Recorder,
     watched: Watched,
     has_warned_no_spare: AtomicBool,
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("parallelism", &self.parallelism()).finish_non_exhaustive()
+    }
 }
 
 impl Pool {
@@ -217,6 +226,8 @@ impl Pool {
     /// No more work will come from outside. What was accepted still runs; then the threads leave. Never blocks.
     pub fn close(&self) {
         self.driver.close();
+        // LIVENESS: while the threads are still there. From here on no tick begins, and none accepts a closure that nobody would run.
+        self.queues.ticks().close();
         self.threads.close(self);
     }
 
@@ -241,10 +252,14 @@ impl Pool {
 
     /// Something was registered with the driver. If nobody waits in it, somebody will look.
     pub fn attend(&self) {
-        // ORDERING(PERMIT-E3): the registration before the look at lock and counters; partner: a thread that parks announces
+        // ORDERING(PERMIT-E3, TICK-E2): the registration before the look at lock and counters; partner: a thread that parks announces
         // itself, fences, and then asks whether the driver is used.
         fence(Ordering::SeqCst);
         if self.driver.is_unattended() && !is_planted("driver_unannounced") {
+            if let Some(thread) = self.driver.waiter_beside() {
+                // LIVENESS(TICK-E2): it sees the driver when it looks again, and waits there.
+                return self.wake_in_driver(thread);
+            }
             // A thread that is woken finds nothing to run, and sleeps in the driver. If all are busy, they look between two
             // tasks, and the monitor sees to it that they do. So does one that registers in the middle of a poll, as most do: it
             // comes back to the driver itself.
@@ -259,8 +274,18 @@ impl Pool {
     /// registered.
     pub fn is_quiescent(&self) -> bool {
         self.permits.counters() == crate::permits::Counters::new(self.parallelism())
-            && !self.queues.has_visible_work(self.threads.table())
+            && !self.has_visible_work()
             && !self.driver.is_used()
+    }
+
+    /// What a thread that is about to sleep can still find.
+    pub(crate) fn has_visible_work(&self) -> bool {
+        self.queues.has_visible_work(self.threads.table()) || self.has_due_tick()
+    }
+
+    /// The indices for which there is something that only the holder of their permit may run.
+    pub(crate) fn bound_indices(&self) -> impl Iterator<Item = u16> {
+        self.queues.broadcast_indices().chain(self.free_due_indices())
     }
 
     /// A detached job has panicked.

@@ -32,6 +32,11 @@ mod steps {
             Self(STEPS.get())
         }
 
+        /// How long it is from `earlier` to this, without a step.
+        pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
+            Duration::from_nanos(self.0.saturating_sub(earlier.0) * STEP_NS)
+        }
+
         /// One step more than at the last call.
         pub fn elapsed(&self) -> Duration {
             let now = STEPS.get() + 1;

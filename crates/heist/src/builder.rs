@@ -530,6 +530,21 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// How late a tick of this pool may be before another worker takes it over, if the tick does not say itself
+    /// ([`tick::Builder::steal_after`](crate::tick::Builder::steal_after)). 3 ms unless this says otherwise. Needs the feature `tick`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).tick_steal_after(Duration::from_millis(1)).build()?;
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[cfg(feature = "tick")]
+    pub fn tick_steal_after(mut self, lateness: std::time::Duration) -> Self {
+        self.config.tick_steal_after = Some(lateness);
+        self
+    }
+
     /// Whether a thread of the program's own may run its call in this pool itself, as a *guest*, instead of waiting for a worker. `true`
     /// for the global pool, `false` for others, unless this says otherwise. `HEIST_GUESTS=0` in the environment turns it off everywhere.
     ///

@@ -54,6 +54,7 @@
 //! |---|---|---|
 //! | `async` | yes | tasks and timers: `block_on`, `task`, `time`, `TaskGroup`, `SpawnTask`, and `spawn_task`, `block_on`, `compute` of [`ThreadPool`] |
 //! | `net` | yes | sockets for tasks: `net`; implies `async` |
+//! | `tick` | yes | work that recurs with a deadline: `tick` |
 //! | `trace-output` | yes | what is made of a recorded [`trace`]: files for trace viewers, timelines for the terminal |
 //! | `hyper` | no | hyper on heist's tasks, timers and sockets: `hyper_rt`; implies `net` |
 //! | `signal` | no | Ctrl-C and Unix's signals: `signal`; implies `net` |
@@ -115,6 +116,11 @@ pub mod prelude {
     pub use crate::scope_tasks::SpawnTask as _;
     pub use heist_iter::prelude::*;
 }
+
+/// Work that recurs with a deadline. Needs the feature `tick`, which is on by default.
+#[cfg(feature = "tick")]
+#[doc(inline)]
+pub use heist_tick as tick;
 
 /// What the pool's threads did: events, and (feature `trace-output`, on by default) timelines and files for trace viewers.
 pub mod trace {

@@ -402,3 +402,10 @@ impl fmt::Debug for ThreadPool {
         f.debug_struct("ThreadPool").field("num_threads", &self.current_num_threads()).finish_non_exhaustive()
     }
 }
+
+#[cfg(feature = "tick")]
+impl heist_tick::InPool for ThreadPool {
+    fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+}

@@ -225,7 +225,8 @@ fn edges(line: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let is_edge = |word: &&str| {
         word.split_once("-E").is_some_and(|(protocol, number)| {
-            ["FORK", "PERMIT", "DRIVER", "MONITOR"].contains(&protocol) && number.parse::<u32>().is_ok()
+            ["FORK", "PERMIT", "DRIVER", "MONITOR", "TICK"].contains(&protocol)
+                && number.parse::<u32>().is_ok()
         })
     };
     line.split(|c| !is_part(c)).filter(is_edge).map(String::from).collect()
@@ -302,7 +303,7 @@ fn cited_edges_exist() {
 /// Users depend on `heist`: what the crates behind it show on its pages are examples that a user can copy.
 #[test]
 fn examples_say_heist() {
-    let behind = ["heist-async", "heist-fork", "heist-iter", "heist-pool", "heist-trace"];
+    let behind = ["heist-async", "heist-fork", "heist-iter", "heist-pool", "heist-tick", "heist-trace"];
     let names = behind.map(|krate| format!("{}::", krate.replace('-', "_")));
     let is_behind =
         |path: &Path| behind.iter().any(|krate| path.starts_with(Path::new("crates").join(krate)));

@@ -107,9 +107,10 @@ impl Driver {
     }
 
     /// Waits as announced, and wakes the tasks of ready sockets.
-    fn wait(&self, bell: Bell, until: u64) {
+    fn wait(&self, bell: Bell, until: u64, at_most: Option<Duration>) {
         // A time-out that is already over makes it a look without a wait.
-        let timeout = (until < NEVER).then(|| self.board.clock.until(until).min(LONGEST));
+        let timer = (until < NEVER).then(|| self.board.clock.until(until).min(LONGEST));
+        let timeout = timer.into_iter().chain(at_most).min();
         match (bell, self.board.reactor.get()) {
             (Bell::Reactor, Some(reactor)) => reactor.turn(timeout, || self.board.wait.end()),
             // LIVENESS: the parker is what we said; whoever has news rings it.
@@ -129,12 +130,14 @@ impl Driver {
 
 impl heist_pool::raw::driver::Driver for Driver {
     fn turn(&self, patience: Patience) {
-        let waits = match patience {
-            Patience::None => None,
-            Patience::Forever => self.board.wait.begin(|| self.board.earliest()),
+        let begin = || self.board.wait.begin(|| self.board.earliest());
+        let (waits, at_most) = match patience {
+            Patience::None => (None, None),
+            Patience::Forever => (begin(), None),
+            Patience::AtMost(time) => (begin(), Some(time)),
         };
         match (waits, self.board.reactor.get()) {
-            (Some((bell, until)), _) => self.wait(bell, until),
+            (Some((bell, until)), _) => self.wait(bell, until, at_most),
             (None, Some(reactor)) => reactor.turn(Some(Duration::ZERO), || ()),
             (None, None) => {}
         }

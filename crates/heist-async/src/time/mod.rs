@@ -12,6 +12,7 @@
 //! assert!(begin.elapsed() >= Duration::from_millis(2));
 //! ```
 
+mod clock;
 // Models are about shards and turns; nobody sleeps there.
 #[cfg(not(heist_model))]
 mod interval;
@@ -20,7 +21,6 @@ mod shard;
 mod sleep;
 #[cfg_attr(heist_model, path = "spare_model.rs")]
 mod spare;
-mod tick;
 #[cfg(not(heist_model))]
 mod timeout;
 mod timers;
@@ -33,8 +33,8 @@ pub use self::{
     timeout::{Elapsed, Timeout, timeout, timeout_at},
 };
 
+pub(crate) use self::clock::Clock;
 pub(crate) use self::shard::{Set, Shard};
-pub(crate) use self::tick::Clock;
 pub(crate) use self::timers::Timers;
 
 pub use std::time::{Duration, Instant};

@@ -3,8 +3,8 @@
 //! A shard is leased by a driver, and is never freed: a timer points to it without a count that all timers would share. When its
 //! driver has gone and the last of its timers too, another driver may have it, so there are as many as were ever in use at once.
 
+use super::clock::Clock;
 use super::spare;
-use super::tick::Clock;
 use super::wheel::{Key, Moved, Wheel};
 use crate::driver::batch::{self, Batch};
 use crate::driver::board::Board;

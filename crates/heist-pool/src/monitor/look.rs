@@ -61,6 +61,7 @@ impl Look {
     }
 
     fn look_at(&mut self, pool: &Arc<Pool>) -> Next {
+        pool.watch_ticks();
         let table = pool.threads().table();
         let has_tasks = pool.queues().has_tasks(table);
         let is_neglected = pool.driver().is_neglected();
@@ -99,8 +100,7 @@ impl Look {
         if has_jobs && pool.watched().rescues {
             self.rescue(pool);
         }
-        let is_short =
-            pool.threads().is_refused() && view.free_permits > 0 && pool.queues().has_visible_work(table);
+        let is_short = pool.threads().is_refused() && view.free_permits > 0 && pool.has_visible_work();
         if is_short {
             pool.permits().wake_visible(pool);
         }
@@ -136,17 +136,17 @@ impl Look {
             .map(|(index, _)| index)
     }
 
-    /// Whether the thread is in the same poll or job as at the last look. A poll is then known to be a long one.
+    /// Whether the thread is in the same poll, tick or job as at the last look. A poll or a tick is then known to be a long one.
     fn is_stuck(&mut self, worker: &WorkerShared) -> bool {
         let status = worker.status();
         let id = usize::from(worker.id());
         let now = Seen { status, since: Instant::now(), cpu_ns: None };
         match self.seen.get_mut(id) {
             Some(seen) if seen.status == status => {
-                if status.doing() == Doing::Poll {
+                if matches!(status.doing(), Doing::Poll | Doing::Tick) {
                     worker.note_long_poll(status);
                 }
-                return matches!(status.doing(), Doing::Job | Doing::Poll);
+                return matches!(status.doing(), Doing::Job | Doing::Poll | Doing::Tick);
             }
             // It moves.
             Some(seen) => *seen = now,
@@ -156,12 +156,12 @@ impl Look {
         false
     }
 
-    /// A thread that holds a permit is stuck, and something waits. If it is in a poll and has used no CPU time since the last look,
+    /// A thread that holds a permit is stuck, and something waits. If it is in a poll or a tick and has used no CPU time since the last look,
     /// the permit is taken from it. True if that was so. Where CPU times are unknown, a poll that lasts for long enough counts as
     /// blocked: a permit that was not observed can be taken from a poll that computes, too; there is a thread more then.
     fn hand_off(&mut self, pool: &Pool, worker: &WorkerShared, index: u16) -> bool {
         let seen = &mut self.seen[usize::from(worker.id())];
-        if seen.status.doing() != Doing::Poll || pool.config().is_bound() {
+        if !matches!(seen.status.doing(), Doing::Poll | Doing::Tick) || pool.config().is_bound() {
             return false;
         }
         let system = pool.system();

@@ -197,16 +197,16 @@ impl Permits {
         }
     }
 
-    /// Each free permit with a broadcast that only its holder may run goes to somebody.
-    pub fn wake_for_broadcasts(&self, pool: &Pool) {
-        for index in pool.queues().broadcast_indices() {
+    /// Each free permit with a broadcast or a tick that only its holder may run goes to somebody.
+    pub fn wake_for_bound(&self, pool: &Pool) {
+        for index in pool.bound_indices() {
             self.wake_one(pool, Some(index), WokenFor::Job);
         }
     }
 
     /// A permit is free and there is work: somebody gets it, for a broadcast that only its holder may run if there is one.
     pub fn wake_visible(&self, pool: &Pool) {
-        self.wake_for_broadcasts(pool);
+        self.wake_for_bound(pool);
         self.announce(pool, WokenFor::Job);
     }
 
@@ -230,7 +230,7 @@ impl Permits {
         if !is_alone && !is_planted("idle_arm_before_count") && pool.threads().table().arm_others(me) {
             barrier::heavy();
         }
-        !is_planted("idle_no_last_look") && pool.queues().has_visible_work(pool.threads().table())
+        !is_planted("idle_no_last_look") && pool.has_visible_work()
     }
 }
 

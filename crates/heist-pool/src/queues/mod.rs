@@ -2,8 +2,10 @@
 
 pub mod forks;
 pub mod job;
+pub mod load;
 mod run_queue;
 pub mod task;
+pub mod ticks;
 
 pub(crate) use run_queue::{RunQueue, SLOTS};
 
@@ -11,6 +13,7 @@ use crate::threads::Table;
 use heist_deque::Injector;
 use job::JobRef;
 use task::TaskRef;
+use ticks::Ticks;
 
 /// The queues that all threads of a pool share. Those of one thread are in its `WorkerShared`.
 pub struct Queues {
@@ -22,6 +25,7 @@ pub struct Queues {
     broadcasts: Box<[Injector<JobRef>]>,
     /// Jobs of `spawn_fifo`; the tickets for them are in the other queues.
     fifo: Injector<JobRef>,
+    ticks: Ticks,
 }
 
 impl Queues {
@@ -31,6 +35,7 @@ impl Queues {
             tasks: Injector::new(),
             broadcasts: (0..permits).map(|_| Injector::new()).collect(),
             fifo: Injector::new(),
+            ticks: Ticks::new(permits),
         }
     }
 
@@ -47,6 +52,11 @@ impl Queues {
     /// Jobs that are run oldest first by whoever takes a ticket for one.
     pub fn fifo(&self) -> &Injector<JobRef> {
         &self.fifo
+    }
+
+    /// Ticks that wait until they are due.
+    pub fn ticks(&self) -> &Ticks {
+        &self.ticks
     }
 
     /// Whether there is something that any holder of a permit may run.

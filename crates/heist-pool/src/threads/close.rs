@@ -28,7 +28,7 @@ impl Threads {
         let mut open = pool.permits().open();
         // A thread that is not parked looks for work once more before it parks, and comes here after.
         if open.parked().len() < self.live.load(Ordering::Relaxed)
-            || pool.queues().has_visible_work(&self.table)
+            || pool.has_visible_work()
             || pool.driver().is_used()
         {
             return;

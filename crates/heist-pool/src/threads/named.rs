@@ -52,6 +52,8 @@ pub enum ThreadState {
     Job,
     /// It polls a task.
     Poll,
+    /// It runs a tick.
+    Tick,
     /// It waits for something, or is inside of `blocking`, and has lent its permit.
     Waiting,
 }
@@ -62,6 +64,7 @@ impl fmt::Display for ThreadState {
             Self::Idle => "is idle",
             Self::Job => "runs a job",
             Self::Poll => "polls a task",
+            Self::Tick => "runs a tick",
             Self::Waiting => "waits",
         })
     }
@@ -184,6 +187,7 @@ impl Threads {
                 Doing::Loop => ThreadState::Idle,
                 Doing::Job => ThreadState::Job,
                 Doing::Poll => ThreadState::Poll,
+                Doing::Tick => ThreadState::Tick,
                 Doing::Wait => ThreadState::Waiting,
             };
             Some(ThreadNow { name: entry.name.clone(), state, closure: entry.closure() })

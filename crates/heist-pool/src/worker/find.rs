@@ -9,6 +9,7 @@ use crate::permits::Count;
 use crate::queues::forks::{Care, Claimed, Look};
 use crate::queues::job::JobRef;
 use crate::queues::task::TaskRef;
+use crate::queues::ticks::{Taken, TickRef};
 use heist_deque::Steal;
 use heist_os::WokenFor;
 use heist_policy::{self as policy, Ladder, Limits, Source, Sources, tuning};
@@ -26,6 +27,8 @@ pub enum Found<'a> {
     Job(JobRef),
     /// A task that is ready.
     Task(TaskRef),
+    /// A tick that is due.
+    Tick(TickRef, Taken<'a>),
     /// The other half of a fork of `victim`'s.
     Fork {
         /// The half.
@@ -38,7 +41,7 @@ pub enum Found<'a> {
 impl Found<'_> {
     pub(super) fn what(&self) -> WokenFor {
         match self {
-            Self::Task(_) => WokenFor::Task,
+            Self::Task(_) | Self::Tick(..) => WokenFor::Task,
             Self::Job(_) | Self::Fork { .. } => WokenFor::Job,
         }
     }
@@ -145,6 +148,9 @@ pub(super) struct Search {
     last: Cell<WokenFor>,
     /// When it last asked whether it shares a CPU with its victim.
     left_cpu: Cell<Option<Instant>>,
+    /// How long ticks have run here, and since when that is counted, in the pool's time.
+    tick_ns: Cell<u64>,
+    window_ns: Cell<u64>,
 }
 
 impl Search {
@@ -156,6 +162,8 @@ impl Search {
             injected_since: Cell::new(None),
             last: Cell::new(WokenFor::Job),
             left_cpu: Cell::new(None),
+            tick_ns: Cell::new(0),
+            window_ns: Cell::new(0),
         }
     }
 
@@ -214,7 +222,8 @@ impl Search {
         match permit.role() {
             Role::Overtaker => {
                 let look = || self.look_near(me, tasks, What::Tasks);
-                let found = look().or_else(|| {
+                let tick = || me.pool.take_tick(None).map(|(tick, taken)| Found::Tick(tick, taken));
+                let found = tick().or_else(look).or_else(|| {
                     tasks.poll_driver(me);
                     look().or_else(|| self.steal(me, What::Tasks, &mut Memory::default()))
                 });
@@ -232,11 +241,47 @@ impl Search {
         }
     }
 
-    /// Everything but stealing: own queues, injector, broadcasts to the own index, sockets and timers.
-    fn find_near(&self, me: &Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'static>> {
+    /// Everything but stealing: ticks, own queues, injector, broadcasts to the own index, sockets and timers.
+    fn find_near<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
         if let Some(job) = take_broadcast(me, permit) {
             return Some(Found::Job(job));
         }
+        if !me.pool.driver().has_ticks() {
+            return self.find_near_but_ticks(me, tasks);
+        }
+        let tick = || me.pool.take_tick(permit.index()).map(|(tick, taken)| Found::Tick(tick, taken));
+        if !self.must_leave_ticks(me) {
+            return tick().or_else(|| self.find_near_but_ticks(me, tasks));
+        }
+        self.find_near_but_ticks(me, tasks).or_else(|| {
+            // Nothing else waits, so nothing is owed to it.
+            self.tick_ns.set(0);
+            tick()
+        })
+    }
+
+    /// Whether ticks have had so much of this thread's time that jobs and tasks come first.
+    fn must_leave_ticks(&self, me: &Me) -> bool {
+        if self.tick_ns.get() == 0 {
+            return false;
+        }
+        let window_ns = me.pool.queues().ticks().now_ns().saturating_sub(self.window_ns.get());
+        let must = policy::tick::ticks_must_yield(self.tick_ns.get(), window_ns);
+        if !must && window_ns > tuning::TICK_WINDOW_NS {
+            self.tick_ns.set(0);
+        }
+        must
+    }
+
+    /// A tick has run here for this long.
+    pub fn note_tick(&self, me: &Me, took_ns: u64) {
+        if self.tick_ns.get() == 0 {
+            self.window_ns.set(me.pool.queues().ticks().now_ns().saturating_sub(took_ns));
+        }
+        self.tick_ns.set(self.tick_ns.get() + took_ns);
+    }
+
+    fn find_near_but_ticks(&self, me: &Me, tasks: &OwnTasks) -> Option<Found<'static>> {
         let is_time = self.turn.get().wrapping_add(1).is_multiple_of(tuning::DRIVER_EVERY);
         if is_time || me.pool.driver().is_called() {
             tasks.poll_driver(me);

@@ -3,6 +3,8 @@
 //! The last rule of every model: either somebody takes the job, or a thread sleeps beside it for ever, which loom reports as
 //! a deadlock.
 
+mod ticks;
+
 use super::park::Slept;
 use super::{Doing, Role, Worker};
 use crate::driver::{Driver, Patience};

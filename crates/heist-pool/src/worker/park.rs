@@ -18,7 +18,7 @@ use std::time::Duration;
 pub(super) enum Slept {
     /// There may be work: the thread has a permit, and counts as a searcher.
     Searching,
-    /// There are tasks: the thread has a permit, or is an overtaker.
+    /// There are tasks, or a tick is due: the thread has a permit, or is an overtaker.
     Woken,
     /// The thread is not needed any more.
     Leave,
@@ -41,11 +41,15 @@ impl Sleep {
             threads.table().arm_others(me.id());
         }
         let mut open = permits.open();
-        let grant = permit.index().and_then(|index| open.release(me.id(), index));
+        let index = permit.index();
+        let grant = index.and_then(|index| open.release(me.id(), index));
         permit.set_index(me, None);
         open.park(me.id());
         let is_alone = open.parked().len() == threads.live();
         open.hand_over(threads.table(), grant);
+        if let Some(index) = index {
+            me.pool.hasten_given_up(index);
+        }
         if was_searching {
             permits.end_search();
         }
@@ -60,10 +64,10 @@ impl Sleep {
                 let _ = me.shared.stack.arm();
                 return slept;
             }
-            // LIVENESS(S3): what is left may be a broadcast to a thread that has gone to sleep because we searched (S2), and where thread
+            // LIVENESS(S3): what is left may be a broadcast to, or a pinned tick of, a thread that has gone to sleep because we searched (S2), and where thread
             // and permit are one, only that thread can have it.
             if !is_planted("idle_broadcast_left") {
-                permits.wake_for_broadcasts(&me.pool);
+                permits.wake_for_bound(&me.pool);
             }
         }
         if was_overtaking && is_planted("overtaker_uncounted_too_late") {
@@ -85,12 +89,14 @@ impl Sleep {
         let mut open = me.permits().open();
         let (queues, table) = (me.pool.queues(), me.pool.threads().table());
         let may_have = |index: &u16| open.may_have(me.shared.home(), *index);
-        let free =
-            match queues.broadcast_indices().find(|index| open.free().contains(index) && may_have(index)) {
-                Some(index) => Some(index),
-                None if queues.has_work_for_anyone(table) => open.free().iter().copied().rfind(may_have),
-                None => None,
-            };
+        let free = match me.pool.bound_indices().find(|index| open.free().contains(index) && may_have(index))
+        {
+            Some(index) => Some(index),
+            None if queues.has_work_for_anyone(table) || me.pool.stealable_tick().is_some() => {
+                open.free().iter().copied().rfind(may_have)
+            }
+            None => None,
+        };
         if let Some(index) = free
             && open.unpark(me.id())
         {
@@ -103,7 +109,7 @@ impl Sleep {
         }
         let may_overtake = me.permits().count(Count::Overtaking) == 0
             && open.free().is_empty()
-            && queues.has_tasks(table)
+            && (queues.has_tasks(table) || me.pool.stealable_tick().is_some())
             && me.permits().computing(&me.pool).all(|computes| computes)
             && !is_planted("overtaker_no_last_look");
         (may_overtake && open.unpark(me.id())).then(|| self.overtake(me, permit, open))
@@ -120,6 +126,7 @@ impl Sleep {
     /// S4: sleeps on its parker, or in the driver.
     fn sleep_until_given(&self, me: &Me, permit: &OwnPermit, tasks: &OwnTasks) -> Slept {
         let (pool, threads) = (&me.pool, me.pool.threads());
+        let mut is_refused = false;
         loop {
             match me.shared.take_given() {
                 Some(Given::Permit(index)) => {
@@ -142,10 +149,14 @@ impl Sleep {
             if pool.driver().is_unattended() {
                 // Sleeping in the driver makes sense if this thread could run what it finds there.
                 let may_sit_there = me.permits().count(Count::Free) > 0 || self.is_resident(me);
-                if may_sit_there && tasks.park_in_driver(me) {
-                    if me.shared.has_tasks() && self.rise_with_tasks(me, permit, tasks) {
+                let least_ns = if is_refused { tuning::TICK_RETRY_NS } else { 0 };
+                if may_sit_there && tasks.park_in_driver(me, least_ns) {
+                    let rose = self.rise_for_tick(me, permit);
+                    if rose == Some(true) || me.shared.has_tasks() && self.rise_with_tasks(me, permit, tasks)
+                    {
                         return Slept::Woken;
                     }
+                    is_refused = rose == Some(false);
                     threads.leave_if_done(pool);
                     continue;
                 }
@@ -164,6 +175,40 @@ impl Sleep {
                 return Slept::Leave;
             }
         }
+    }
+
+    /// A parked thread looks whether a tick is due, and takes a permit for it: that of the tick's index if it can, so that the tick stays
+    /// where it is. If none is free, the tick is late enough to be run without. False if the thread may not run it, `None` if there is
+    /// none.
+    fn rise_for_tick(&self, me: &Me, permit: &OwnPermit) -> Option<bool> {
+        let pool = &me.pool;
+        let bound = pool.free_due_indices().next();
+        let due = bound.or_else(|| pool.stealable_tick())?;
+        let mut open = me.permits().open();
+        if !open.unpark(me.id()) {
+            // Somebody has just woken us: what we were given is written down.
+            return None;
+        }
+        let is_own = open.free().contains(&due) && open.may_have(me.shared.home(), due);
+        let index = if is_own { open.acquire(me.id(), due) } else { None };
+        let index = index.or_else(|| open.acquire_any(me.id(), me.shared.home()));
+        if index.is_some() {
+            drop(open);
+            self.end_residence(me);
+            permit.set_index(me, index);
+            me.trace(Kind::Wake, u32::from(me.id()));
+        } else if open.free().is_empty() && pool.stealable_tick().is_some() {
+            let _ = self.overtake(me, permit, open);
+        } else {
+            // It is pinned to an index that is not for this thread.
+            open.park(me.id());
+            drop(open);
+            me.permits().wake_for_bound(pool);
+            return Some(false);
+        }
+        // Nobody sits in the driver.
+        pool.watched().watch();
+        Some(true)
     }
 
     /// A parked thread has found tasks in the driver. True if it may run them.

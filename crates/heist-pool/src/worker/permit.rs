@@ -204,6 +204,9 @@ impl OwnPermit {
         }
         let is_alone = self.is_guest() && open.parked().len() + 1 == threads.live();
         open.hand_over(threads.table(), grant);
+        if let Some(index) = held {
+            me.pool.hasten_given_up(index);
+        }
         self.index.set(None);
         if self.role.get() == Role::Overtaker && !self.is_blocking.get() {
             // Another thread runs tasks meanwhile.
@@ -302,6 +305,7 @@ impl OwnPermit {
             let mut open = me.permits().open();
             let grant = open.release(me.id(), index);
             open.hand_over(me.pool.threads().table(), grant);
+            me.pool.hasten_given_up(index);
         }
     }
 

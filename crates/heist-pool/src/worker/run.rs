@@ -7,7 +7,7 @@ use super::shared::Doing;
 use heist_trace::Kind;
 
 impl Worker {
-    /// Runs jobs and tasks until the pool has no use for this thread any more.
+    /// Runs jobs, tasks and ticks until the pool has no use for this thread any more.
     pub(crate) fn run(&self) {
         loop {
             self.permit.reach_bottom(&self.me, || self.sleep.is_resident(&self.me));
@@ -38,11 +38,12 @@ impl Worker {
         slept
     }
 
-    /// Runs one job or task on top of whatever is on this thread's stack.
+    /// Runs one job, task or tick on top of whatever is on this thread's stack.
     pub(super) fn run_found(&self, found: Found<'_>) {
         let me = &self.me;
         let (doing, arg) = match &found {
             Found::Task(_) => (Doing::Poll, 0),
+            Found::Tick(..) => (Doing::Tick, 0),
             Found::Job(_) => (Doing::Job, 0),
             Found::Fork { victim, .. } => (Doing::Job, u32::from(victim.id()) + 1),
         };
@@ -51,6 +52,10 @@ impl Worker {
             me.trace(Kind::JobStart, arg);
             match found {
                 Found::Task(task) => self.tasks.poll(task),
+                Found::Tick(tick, taken) => {
+                    let took_ns = tick.run(&taken);
+                    self.search.note_tick(me, took_ns);
+                }
                 // SAFETY: taken out of a queue, so once.
                 Found::Job(job) => unsafe { job.run() },
                 Found::Fork { job, victim } => {

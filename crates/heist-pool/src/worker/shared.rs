@@ -37,6 +37,8 @@ pub enum Doing {
     Poll = 2,
     /// It waits, or is inside of `blocking`, and has lent its permit.
     Wait = 3,
+    /// It runs a tick, or what was submitted to one.
+    Tick = 4,
 }
 
 /// A snapshot of what a thread is and does; a pure value. It holds a count of what has begun and ended, so two looks that find the same
@@ -45,11 +47,18 @@ pub enum Doing {
 pub struct Status(u32);
 
 impl Status {
-    const ROLE: u32 = 2;
-    const COUNT: u32 = 5;
+    const DOING: u32 = 7;
+    const ROLE: u32 = 3;
+    const COUNT: u32 = 6;
 
     pub const fn doing(self) -> Doing {
-        [Doing::Loop, Doing::Job, Doing::Poll, Doing::Wait][(self.0 & 3) as usize]
+        match self.0 & Self::DOING {
+            0 => Doing::Loop,
+            1 => Doing::Job,
+            2 => Doing::Poll,
+            3 => Doing::Wait,
+            _ => Doing::Tick,
+        }
     }
 
     pub const fn role(self) -> Role {
@@ -69,7 +78,7 @@ impl Status {
 
     /// As it is now, one job or poll later.
     const fn next(self, doing: Doing) -> Self {
-        Self((self.0 & !3).wrapping_add(1 << Self::COUNT) | doing as u32)
+        Self((self.0 & !Self::DOING).wrapping_add(1 << Self::COUNT) | doing as u32)
     }
 
     const fn with_role(self, role: Role) -> Self {
@@ -91,7 +100,7 @@ pub struct WorkerShared {
     given: AtomicU32,
     /// Written by its thread.
     status: AtomicU32,
-    /// The status of a poll that the monitor has seen at two looks.
+    /// The status of a poll or a tick that the monitor has seen at two looks.
     long_poll: AtomicU32,
     /// The index it had last.
     home: AtomicU32,
@@ -254,19 +263,25 @@ impl WorkerShared {
         self.status.store(self.status().with_role(role).0, Ordering::Relaxed);
     }
 
-    /// The monitor has seen its thread in one poll for too long.
+    /// The monitor has seen its thread in one poll or tick for too long.
     pub(crate) fn note_long_poll(&self, status: Status) {
         self.long_poll.store(status.0, Ordering::Relaxed);
     }
 
-    /// Whether its thread does not get to its queues for a while, as far as anybody knows: it is in a job, or in a long poll.
+    /// Whether its thread does not get to its queues for a while, as far as anybody knows: it is in a job, or in a long poll or tick.
     pub(crate) fn computes(&self) -> bool {
         let status = self.status();
         match status.doing() {
             Doing::Job => true,
-            Doing::Poll => self.long_poll.load(Ordering::Relaxed) == status.0,
+            Doing::Poll | Doing::Tick => self.long_poll.load(Ordering::Relaxed) == status.0,
             Doing::Loop | Doing::Wait => false,
         }
+    }
+
+    /// Whether others may run the ticks of the index that it holds as soon as they are due. One that runs a tick gets to the next, so
+    /// those have to be late.
+    pub(crate) fn leaves_ticks(&self) -> bool {
+        self.status().doing() != Doing::Tick && self.computes()
     }
 
     /// Where it is when it shares a job.
@@ -303,7 +318,7 @@ mod tests {
         let mut status = Status(0);
         for role in [Role::Holder, Role::Resumed, Role::Overtaker, Role::Rescuer, Role::Guest] {
             status = status.with_role(role);
-            for doing in [Doing::Loop, Doing::Job, Doing::Poll, Doing::Wait] {
+            for doing in [Doing::Loop, Doing::Job, Doing::Poll, Doing::Wait, Doing::Tick] {
                 let before = status;
                 status = status.next(doing);
                 assert_eq!((status.role(), status.doing()), (role, doing));

@@ -5,9 +5,12 @@ use crate::driver::Patience;
 use crate::driver_lock::Locked;
 use crate::queues::SLOTS;
 use crate::queues::task::{Place, TaskRef};
+use crate::queues::ticks::NEVER;
 use heist_os::WokenFor;
-use heist_policy::tuning::LIFO_RUNS_MOST;
+use heist_policy::tuning::{self, LIFO_RUNS_MOST};
+use heist_sync::atomic::{Ordering, fence};
 use std::cell::Cell;
+use std::time::Duration;
 
 /// The owner's side of its run queue.
 #[derive(Default)]
@@ -16,6 +19,8 @@ pub(super) struct OwnTasks {
     is_polling: Cell<bool>,
     /// The thread is in the driver: it runs what it wakes there as soon as it is back.
     is_in_driver: Cell<bool>,
+    /// The system was asked to wake this thread precisely.
+    is_precise: Cell<bool>,
     /// How many polls in a row went to the LIFO slot.
     lifo_runs: Cell<u32>,
 }
@@ -33,27 +38,57 @@ impl OwnTasks {
     }
 
     /// Takes a turn of the driver. Tasks that are woken there go to the own queue.
-    fn turn(&self, driver: &Locked<'_>) {
+    fn turn(&self, driver: &Locked<'_>, patience: Patience) {
         let was_in = self.is_in_driver.replace(true);
-        driver.turn();
+        driver.turn(patience);
         self.is_in_driver.set(was_in);
     }
 
     /// Looks at sockets and timers, if there is something to look after and nobody else does.
     pub fn poll_driver(&self, me: &Me) -> bool {
-        let Some(driver) = me.pool.driver().try_lock(Patience::None) else { return false };
-        self.turn(&driver);
+        let Some(driver) = me.pool.driver().try_lock(false) else { return false };
+        self.turn(&driver, Patience::None);
+        let has_looked = driver.has_driver();
         drop(driver);
         self.announce_found(me);
+        has_looked
+    }
+
+    /// Sleeps in the driver until something is ready there, a tick is due, or somebody unparks this thread. False if somebody else is
+    /// there, or nothing is registered. `least_ns`: it could not run what is due, so it does not come back before that.
+    pub fn park_in_driver(&self, me: &Me, least_ns: u64) -> bool {
+        let pool = &me.pool;
+        let Some(driver) = pool.driver().try_lock(true) else { return false };
+        let ticks = pool.queues().ticks();
+        let until_ns = driver.wait_for_ticks(me.id(), || pool.next_rise_ns());
+        let at_most = (until_ns < NEVER).then(|| {
+            self.ask_for_precision(me);
+            Duration::from_nanos(until_ns.saturating_sub(ticks.now_ns()).max(least_ns))
+        });
+        let parker = me.shared.parker();
+        // LIVENESS(TICK-E1): who queues an earlier tick from here on leaves a token, and with a token neither of these waits.
+        match at_most {
+            Some(at_most) if at_most.is_zero() => self.turn(&driver, Patience::None),
+            at_most if driver.has_driver() => {
+                let patience = at_most.map_or(Patience::Forever, Patience::AtMost);
+                parker.park_in(|| pool.driver().interrupter(), || self.turn(&driver, patience));
+            }
+            Some(at_most) => drop(parker.park_timeout(at_most)),
+            None => {}
+        }
+        drop(driver);
+        // ORDERING(TICK-E1): the lock is free before this thread asks whether it should sit there again, or somebody else; partner:
+        // `Pool::hasten`, which may still have seen it waiting.
+        fence(Ordering::SeqCst);
+        pool.watch_ticks();
         true
     }
 
-    /// Sleeps in the driver until something is ready there, or somebody unparks this thread. False if somebody else is there, or
-    /// nothing is registered.
-    pub fn park_in_driver(&self, me: &Me) -> bool {
-        let Some(driver) = me.pool.driver().try_lock(Patience::Forever) else { return false };
-        me.shared.parker().park_in(|| me.pool.driver().interrupter(), || self.turn(&driver));
-        true
+    /// The system should wake this thread when it is time, and not when it suits.
+    fn ask_for_precision(&self, me: &Me) {
+        if !self.is_precise.replace(true) {
+            me.pool.system().set_timer_slack(tuning::TICK_TIMER_SLACK_NS);
+        }
     }
 
     /// The driver has put tasks into the own queue. This thread runs the first one; others may help with the rest.

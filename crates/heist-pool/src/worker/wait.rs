@@ -7,7 +7,7 @@ use super::shared::Doing;
 use crate::queues::forks::{Care, Look, Slot};
 use crate::queues::job::halt_unwinding;
 use crate::signal::Awaited;
-use heist_policy::{self as policy, WaitStep, WaitView};
+use heist_policy::{self as policy, WaitStep, WaitView, tuning};
 use heist_sync::clock::Instant;
 use heist_sync::thread;
 use heist_trace::Kind;
@@ -124,13 +124,20 @@ impl Worker {
         me.trace(Kind::Block, 0);
         let doing = me.shared.set_doing(Doing::Wait);
         let lent = self.permit.lend(me, true);
+        let mut least_ns = 0;
         while !target.is_over() {
             // LIVENESS(W1): the wait was announced; who ends it unparks us, here or in the driver. Other unparks grant us a permit
             // to help with, where no other thread can be had. Nor is there one then to sit in the driver.
-            if me.pool.threads().may_start(&me.pool) || !self.tasks.park_in_driver(me) {
+            if me.pool.threads().may_start(&me.pool) || !self.tasks.park_in_driver(me, least_ns) {
                 me.shared.parker().park();
             } else {
                 me.hand_in_tasks();
+                // A tick that is due is for whoever is granted a permit for it, and that may be us.
+                least_ns = 0;
+                if me.pool.has_due_tick() {
+                    me.permits().wake_visible(&me.pool);
+                    least_ns = tuning::TICK_RETRY_NS;
+                }
             }
             if self.permit.take_granted_to_help(me) {
                 self.search.set_on(true);

@@ -14,6 +14,8 @@ pub mod filter;
 pub mod gate;
 pub mod ledger;
 pub mod pool;
+#[cfg(feature = "tick")]
+pub mod reports;
 pub mod scale;
 pub mod seed;
 #[cfg(target_os = "linux")]

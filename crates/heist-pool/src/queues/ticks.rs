@@ -1,0 +1,298 @@
+//! Where ticks wait until they are due: one queue for each index, by due time.
+//!
+//! What a tick is, and when it is due again, is its maker's business. The pool promises that each [`TickRef`] in a queue leaves it exactly
+//! once: taken by a thread that runs it, or withdrawn by its maker. Queues belong to indices, not to threads: whoever holds a permit serves
+//! its queue, so a thread that lends, blocks or leaves takes nothing with it.
+
+use super::load::Loads;
+use crate::pool::Pool;
+use crossbeam_utils::CachePadded;
+use heist_policy::tick::TickView;
+use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::clock::Instant;
+use heist_sync::{Mutex, StdArc as Arc, lock};
+use std::collections::BTreeMap;
+use std::sync::Weak;
+use std::time::Duration;
+
+pub use heist_policy::tick::NEVER;
+
+/// A tick, as far as the pool knows it.
+pub trait Tick: Send + Sync {
+    /// Runs what is due of it. The caller has taken it out of its queue. It must not unwind. Returns how long that took.
+    fn run(self: Arc<Self>, taken: &Taken<'_>) -> u64;
+
+    /// The pool is closing: it should end.
+    fn close(self: Arc<Self>);
+
+    /// For the watchdog: whether something about it should be reported. Called every now and then, on any thread.
+    fn is_overdue(&self, now_ns: u64) -> bool;
+
+    /// Reports it, on a thread of its own.
+    fn report(self: Arc<Self>);
+}
+
+/// What travels through the queues.
+pub type TickRef = Arc<dyn Tick>;
+
+/// When a tick is to be run, in nanoseconds since the pool's epoch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct When {
+    /// Not before.
+    pub due_ns: u64,
+    /// From then on another worker may take it; [`NEVER`] for one that stays where it is.
+    pub stealable_ns: u64,
+}
+
+/// How a tick's maker finds it in its queue.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Key {
+    due_ns: u64,
+    /// Of two that are due at the same time, the one that was queued first comes first.
+    number: u64,
+    is_pinned: bool,
+}
+
+/// A tick that was taken out of its queue, and by whom.
+#[derive(Debug)]
+pub struct Taken<'a> {
+    /// The pool.
+    pub pool: &'a Pool,
+    /// The index whose queue it was in.
+    pub from: u16,
+    /// The index of the thread that has taken it. `None` if that has no permit.
+    pub index: Option<u16>,
+}
+
+impl Taken<'_> {
+    /// When the next tick is due that the thread should run.
+    pub fn next_due_ns(&self) -> u64 {
+        let ticks = self.pool.queues().ticks();
+        match self.index {
+            Some(index) => ticks.due_ns(index),
+            // Those that are pinned are not for this thread.
+            None => ticks.view(self.from, true).due_ns,
+        }
+    }
+}
+
+/// The queue of one index, and what it says to those without its lock.
+struct TickQueue {
+    entries: Mutex<Entries>,
+    /// When its first tick is due.
+    due_ns: AtomicU64,
+    /// When the first that others may take is due, and from when on they may.
+    loose_due_ns: AtomicU64,
+    stealable_ns: AtomicU64,
+}
+
+#[derive(Default)]
+struct Entries {
+    /// Those that others may take, once they are late enough.
+    loose: BTreeMap<Key, (TickRef, u64)>,
+    /// Those that only the holder of the index may run.
+    pinned: BTreeMap<Key, TickRef>,
+}
+
+impl TickQueue {
+    fn new() -> Self {
+        Self {
+            entries: Mutex::new(Entries::default()),
+            due_ns: AtomicU64::new(NEVER),
+            loose_due_ns: AtomicU64::new(NEVER),
+            stealable_ns: AtomicU64::new(NEVER),
+        }
+    }
+
+    /// Changes the queue and says what is first in it now.
+    fn change<R>(&self, change: impl FnOnce(&mut Entries) -> R) -> R {
+        let mut entries = lock(&self.entries);
+        let result = change(&mut entries);
+        let loose = entries.loose.first_key_value();
+        let (loose_due_ns, stealable_ns) =
+            loose.map_or((NEVER, NEVER), |(key, (_, stealable_ns))| (key.due_ns, *stealable_ns));
+        let pinned_ns = entries.pinned.keys().next().map_or(NEVER, |key| key.due_ns);
+        // ORDERING(TICK-E1): relaxed, under the lock; whoever must not miss this fences between this and its own look
+        // (`Pool::hasten`, `DriverLock::wait_for_ticks`).
+        self.loose_due_ns.store(loose_due_ns, Ordering::Relaxed);
+        self.stealable_ns.store(stealable_ns, Ordering::Relaxed);
+        self.due_ns.store(loose_due_ns.min(pinned_ns), Ordering::Relaxed);
+        result
+    }
+}
+
+/// The tick queues of a pool, and all its ticks.
+pub struct Ticks {
+    epoch: Instant,
+    queues: Box<[CachePadded<TickQueue>]>,
+    numbers: AtomicU64,
+    spawned: AtomicU64,
+    loads: Loads,
+    all: Mutex<All>,
+    /// When the watchdog looks next, and how often it does.
+    watch_next_ns: AtomicU64,
+    watch_every_ns: AtomicU64,
+}
+
+/// Every tick that is not over, queued or not.
+#[derive(Default)]
+struct All {
+    ticks: BTreeMap<u64, Weak<dyn Tick>>,
+    is_closed: bool,
+}
+
+impl Ticks {
+    pub(crate) fn new(permits: usize) -> Self {
+        Self {
+            epoch: Instant::now(),
+            queues: (0..permits).map(|_| CachePadded::new(TickQueue::new())).collect(),
+            numbers: AtomicU64::new(0),
+            spawned: AtomicU64::new(0),
+            loads: Loads::new(permits),
+            all: Mutex::new(All::default()),
+            watch_next_ns: AtomicU64::new(NEVER),
+            watch_every_ns: AtomicU64::new(NEVER),
+        }
+    }
+
+    /// The pool's time: nanoseconds since it was made.
+    pub fn now_ns(&self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64
+    }
+
+    /// An instant in the pool's time; 0 for one before the pool.
+    pub fn ns_of(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.epoch).as_nanos()).unwrap_or(NEVER)
+    }
+
+    /// The other way round.
+    pub fn instant_of(&self, ns: u64) -> Instant {
+        self.epoch + Duration::from_nanos(ns)
+    }
+
+    /// Counts the ticks that are spawned, from one on.
+    pub fn next_spawned(&self) -> u64 {
+        self.spawned.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How much work the ticks of each index are.
+    pub fn loads(&self) -> &Loads {
+        &self.loads
+    }
+
+    /// Adds a tick, which is to be found when the pool closes and by the watchdog. `None` if the pool is closed.
+    pub fn enlist(&self, tick: Weak<dyn Tick>, watchdog_ns: u64) -> Option<u64> {
+        let mut all = lock(&self.all);
+        if all.is_closed {
+            return None;
+        }
+        // Often enough to tell within half of that time more.
+        let every_ns = (watchdog_ns / 2).max(1);
+        self.watch_every_ns.fetch_min(every_ns, Ordering::Relaxed);
+        self.watch_next_ns.fetch_min(self.now_ns().saturating_add(every_ns), Ordering::Relaxed);
+        let id = self.next_number();
+        all.ticks.insert(id, tick);
+        Some(id)
+    }
+
+    /// A tick is over.
+    pub fn delist(&self, id: u64) {
+        let gone = lock(&self.all).ticks.remove(&id);
+        drop(gone);
+    }
+
+    /// The pool is closing: no more ticks, and those that are there end.
+    pub(crate) fn close(&self) {
+        let ticks = {
+            let mut all = lock(&self.all);
+            all.is_closed = true;
+            all.ticks.values().filter_map(Weak::upgrade).collect::<Vec<_>>()
+        };
+        ticks.into_iter().for_each(Tick::close);
+    }
+
+    fn next_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn queue(&self, index: u16) -> &TickQueue {
+        &self.queues[usize::from(index)]
+    }
+
+    /// Queues a tick. The caller goes on with [`Pool::hasten`] once it has released its own locks.
+    pub fn push(&self, index: u16, when: When, tick: TickRef) -> Key {
+        let is_pinned = when.stealable_ns == NEVER;
+        let key = Key { due_ns: when.due_ns, number: self.next_number(), is_pinned };
+        self.queue(index).change(|entries| match is_pinned {
+            true => drop(entries.pinned.insert(key, tick)),
+            false => drop(entries.loose.insert(key, (tick, when.stealable_ns))),
+        });
+        key
+    }
+
+    /// Takes a tick back out of its queue. `None` if a thread has taken it to run it.
+    pub fn withdraw(&self, index: u16, key: Key) -> Option<TickRef> {
+        self.queue(index).change(|entries| match key.is_pinned {
+            true => entries.pinned.remove(&key),
+            false => entries.loose.remove(&key).map(|(tick, _)| tick),
+        })
+    }
+
+    /// When the first tick of an index is due.
+    pub(crate) fn due_ns(&self, index: u16) -> u64 {
+        self.queue(index).due_ns.load(Ordering::Relaxed)
+    }
+
+    /// What others see of an index's queue. `is_open`: they may take what is due at once.
+    pub(crate) fn view(&self, index: u16, is_open: bool) -> TickView {
+        let queue = self.queue(index);
+        let due_ns = queue.loose_due_ns.load(Ordering::Relaxed);
+        let stealable_ns = queue.stealable_ns.load(Ordering::Relaxed);
+        TickView { due_ns, stealable_ns: if is_open { due_ns } else { stealable_ns } }
+    }
+
+    /// The first tick of an index, if it is due, for the holder of its permit.
+    pub(crate) fn pop(&self, index: u16, now_ns: u64) -> Option<TickRef> {
+        self.queue(index).change(|entries| {
+            let loose = entries.loose.keys().next().filter(|key| key.due_ns <= now_ns).copied();
+            let pinned = entries.pinned.keys().next().filter(|key| key.due_ns <= now_ns).copied();
+            match (loose, pinned) {
+                (Some(loose), Some(pinned)) if pinned < loose => entries.pinned.remove(&pinned),
+                (None, Some(pinned)) => entries.pinned.remove(&pinned),
+                (Some(loose), _) => entries.loose.remove(&loose).map(|(tick, _)| tick),
+                (None, None) => None,
+            }
+        })
+    }
+
+    /// The first tick of another index, if it may be taken. `is_open` as for [`view`](Self::view).
+    pub(crate) fn steal(&self, index: u16, now_ns: u64, is_open: bool) -> Option<TickRef> {
+        self.queue(index).change(|entries| {
+            let first = entries.loose.first_entry()?;
+            let from_ns = if is_open { first.key().due_ns } else { first.get().1 };
+            (from_ns <= now_ns).then(|| first.remove().0)
+        })
+    }
+
+    /// When the watchdog looks next.
+    pub(crate) fn watch_next_ns(&self) -> u64 {
+        self.watch_next_ns.load(Ordering::Relaxed)
+    }
+
+    /// The watchdog's look, if it is time for one: those ticks about which something should be reported.
+    pub(crate) fn overdue(&self, now_ns: u64) -> Vec<TickRef> {
+        let next_ns = self.watch_next_ns.load(Ordering::Relaxed);
+        let then_ns = now_ns.saturating_add(self.watch_every_ns.load(Ordering::Relaxed));
+        // One of those that come by looks.
+        if now_ns < next_ns
+            || self
+                .watch_next_ns
+                .compare_exchange(next_ns, then_ns, Ordering::Relaxed, Ordering::Relaxed)
+                .is_err()
+        {
+            return Vec::new();
+        }
+        let all: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
+        all.into_iter().filter(|tick| tick.is_overdue(now_ns)).collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! A thread that waits for ticks against those that queue an earlier one.
+
+use super::{check, give_up, pool, reach_bottom, work};
+use crate::driver::{Driver, Patience};
+use crate::pool::Pool;
+use crate::queues::ticks::{NEVER, Taken, Tick, When};
+use crate::worker::Worker;
+use crate::worker::park::Slept;
+use heist_sync::std_atomic::{AtomicUsize, Ordering};
+use heist_sync::{Interrupt, Parker, StdArc as Arc, thread};
+
+/// A driver in which time never passes: a wait lasts until it is interrupted.
+#[derive(Default)]
+struct Still(Parker);
+
+impl Interrupt for Still {
+    fn interrupt(&self) {
+        self.0.unpark();
+    }
+}
+
+impl Driver for Still {
+    fn turn(&self, patience: Patience) {
+        if patience != Patience::None {
+            self.0.park();
+        }
+    }
+
+    fn is_used(&self, _: bool) -> bool {
+        false
+    }
+}
+
+/// Counts its runs, and is not queued again.
+#[derive(Default)]
+struct Once(AtomicUsize);
+
+impl Once {
+    fn runs(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn queue(self: &Arc<Self>, pool: &Pool, due_ns: u64) {
+        pool.driver().add_tick();
+        let when = When { due_ns, stealable_ns: NEVER - 1 };
+        let _ = pool.queues().ticks().push(0, when, self.clone());
+        pool.hasten(0, false);
+    }
+}
+
+impl Tick for Once {
+    fn run(self: Arc<Self>, taken: &Taken<'_>) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        taken.pool.driver().remove_tick();
+        0
+    }
+
+    fn close(self: Arc<Self>) {}
+
+    fn is_overdue(&self, _: u64) -> bool {
+        false
+    }
+
+    fn report(self: Arc<Self>) {}
+}
+
+/// As the loop does, until the tick has run.
+fn serve(worker: &Worker, tick: &Once) {
+    while tick.runs() == 0 {
+        reach_bottom(worker);
+        match worker.search() {
+            Some(found) => worker.run_found(found),
+            None => assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool"),
+        }
+    }
+    give_up(worker);
+}
+
+fn queue_against_a_sleeper(sleeper_first: bool, has_far_one: bool) {
+    let pool = pool(1);
+    assert!(pool.driver().slot().set(Arc::new(Still::default())).is_ok());
+    let (far, tick) = (Arc::new(Once::default()), Arc::new(Once::default()));
+    if has_far_one {
+        far.queue(&pool, NEVER - 1);
+    }
+    let sleeper = {
+        let (pool, tick) = (pool.clone(), tick.clone());
+        move || work(&pool, 0, |worker| serve(worker, &tick))
+    };
+    let outside = {
+        let (pool, tick) = (pool.clone(), tick.clone());
+        move || tick.queue(&pool, 0)
+    };
+    if sleeper_first {
+        let other = thread::spawn(outside);
+        sleeper();
+        other.join().unwrap();
+    } else {
+        let other = thread::spawn(sleeper);
+        outside();
+        other.join().unwrap();
+    }
+    assert_eq!((tick.runs(), far.runs()), (1, 0));
+}
+
+/// Bug hunted: the thread does not see the tick, and whoever queues it does not see that the thread waits for a later one (TICK-E1,
+/// `tick_hasten_unfenced`).
+#[test]
+fn an_earlier_tick_against_a_thread_that_waits_for_a_late_one() {
+    check(2, |first| queue_against_a_sleeper(first, true));
+}
+
+/// Bug hunted: the first tick of a pool is queued while its only thread goes to sleep, and nobody waits for it.
+#[test]
+fn the_first_tick_against_a_thread_that_falls_asleep() {
+    check(2, |first| queue_against_a_sleeper(first, false));
+}

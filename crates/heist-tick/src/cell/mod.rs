@@ -1,0 +1,367 @@
+#![doc = include_str!("README.md")]
+
+mod run;
+pub(crate) mod schedule;
+
+#[cfg(all(test, heist_loom))]
+mod loom;
+
+use crate::context::{Context, Next};
+use crate::error::Error;
+use crate::report::Watched;
+use crate::stats::{Recorder, Stats};
+use heist_policy::tuning::TICK_STEAL_AFTER_NS;
+use heist_pool::raw::job;
+use heist_pool::raw::pool::Pool;
+use heist_pool::raw::tick::{Key, NEVER, Share, Tick, TickRef, Ticks, When};
+use heist_sync::planted::is_planted;
+use heist_sync::{Mutex, Parker, StdArc as Arc, lock};
+use schedule::Schedule;
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::Weak;
+use std::time::Duration;
+
+/// What the program wants to be run.
+pub(crate) type Body = Box<dyn FnMut(&mut Context) -> Next + Send>;
+
+/// What does not change about a tick.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    pub name: Option<Box<str>>,
+    pub site: &'static Location<'static>,
+    pub steal_after: Option<Duration>,
+    pub is_pinned: bool,
+    pub stops_on_panic: bool,
+    pub watchdog: Option<Duration>,
+}
+
+/// A closure that was submitted.
+struct Submitted {
+    run: Box<dyn FnOnce() + Send>,
+    at_ns: u64,
+}
+
+/// Where the token is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Resting,
+    Queued(u16, Key),
+    Taken,
+    Over,
+}
+
+/// How a tick has ended, or is going to as soon as what was accepted has run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    Cancelled,
+    Stopped,
+    Panicked(String),
+}
+
+/// What is under a tick's lock.
+struct State {
+    schedule: Schedule,
+    place: Place,
+    end: Option<End>,
+    /// Its number in the pool's list, while it is there.
+    id: Option<u64>,
+    /// The index that serves it, and what it adds to the load there.
+    index: u16,
+    share: Share,
+    /// The mean of the last run times, the newest with most weight.
+    mean_ns: u64,
+    /// Taken out while it runs.
+    body: Option<Body>,
+    submitted: VecDeque<Submitted>,
+    /// Closures that were cut short are not due before that.
+    closures_from_ns: u64,
+    /// Since when the run or closure lasts that is under way.
+    begun_ns: Option<u64>,
+    /// Threads that wait for its end.
+    waiters: Vec<Arc<Parker>>,
+    recorder: Recorder,
+    watched: Watched,
+}
+
+impl State {
+    /// When it is to be run next, a run or a closure.
+    fn when(&self, spec: &Spec, steal_after_ns: u64) -> Option<When> {
+        let run_ns = self.schedule.due_ns();
+        let oldest_ns = self.submitted.front().map(|submitted| submitted.at_ns);
+        let closures_ns = oldest_ns.map(|at_ns| at_ns.max(self.closures_from_ns));
+        let due_ns = run_ns.into_iter().chain(closures_ns).min()?;
+        let late_from_ns = run_ns.into_iter().chain(oldest_ns).min()?;
+        let stealable_ns = match spec.is_pinned {
+            true => NEVER,
+            false => late_from_ns.saturating_add(steal_after_ns).max(due_ns).min(NEVER - 1),
+        };
+        Some(When { due_ns, stealable_ns })
+    }
+}
+
+/// What is left to do once the lock is released.
+#[must_use]
+#[derive(Default)]
+struct Aftermath {
+    queued_at: Option<u16>,
+    delisted: Option<u64>,
+    waiters: Vec<Arc<Parker>>,
+    /// No longer needed; its drop is the program's code.
+    body: Option<Body>,
+}
+
+/// See the module.
+pub(crate) struct Cell {
+    this: Weak<Cell>,
+    pool: Arc<Pool>,
+    spec: Spec,
+    steal_after_ns: u64,
+    state: Mutex<State>,
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(NEVER)
+}
+
+impl Cell {
+    /// A tick that is queued for the first time. Fails if the pool is closed.
+    pub fn spawn(
+        pool: &Arc<Pool>,
+        spec: Spec,
+        schedule: Schedule,
+        recorder: Recorder,
+        body: Body,
+    ) -> Result<Arc<Self>, Error> {
+        let index = pool.queues().ticks().loads().least(pool.parallelism());
+        let steal_after = spec.steal_after.or(pool.config().tick_steal_after);
+        let state = State {
+            schedule,
+            place: Place::Resting,
+            end: None,
+            id: None,
+            index,
+            share: None,
+            mean_ns: 0,
+            body: Some(body),
+            submitted: VecDeque::new(),
+            closures_from_ns: 0,
+            begun_ns: None,
+            waiters: Vec::new(),
+            recorder,
+            watched: Watched::default(),
+        };
+        let cell = Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            pool: Arc::clone(pool),
+            steal_after_ns: steal_after.map_or(TICK_STEAL_AFTER_NS, nanos),
+            spec,
+            state: Mutex::new(state),
+        });
+        let aftermath = cell.begin(&mut lock(&cell.state))?;
+        cell.follow_up(aftermath, false);
+        Ok(cell)
+    }
+
+    /// Enlists a tick without a token, and queues it.
+    fn begin(&self, state: &mut State) -> Result<Aftermath, Error> {
+        let this: Weak<dyn Tick> = self.this.clone();
+        let id = self.ticks().enlist(this, self.watchdog_ns(state)).ok_or(Error::PoolClosed)?;
+        state.id = Some(id);
+        state.place = Place::Resting;
+        self.ticks().loads().add(state.index, state.share);
+        Ok(self.settle(state))
+    }
+
+    fn ticks(&self) -> &Ticks {
+        self.pool.queues().ticks()
+    }
+
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn watchdog_ns(&self, state: &State) -> u64 {
+        const LEAST_NS: u64 = 1_000_000_000;
+        const PERIODS: u64 = 10;
+        let default_ns = || state.schedule.period_ns().saturating_mul(PERIODS).max(LEAST_NS);
+        self.spec.watchdog.map_or_else(default_ns, nanos)
+    }
+
+    /// Changes the schedule of a tick that is not over, and queues the tick anew. `None` if it is over, or about to be.
+    pub fn change<R>(&self, change: impl FnOnce(&mut Schedule, u64) -> R) -> Option<R> {
+        let mut state = lock(&self.state);
+        if state.end.is_some() {
+            return None;
+        }
+        let result = change(&mut state.schedule, self.ticks().now_ns());
+        let aftermath = self.settle(&mut state);
+        drop(state);
+        self.follow_up(aftermath, false);
+        Some(result)
+    }
+
+    /// Accepts a closure, or gives it back if the tick is over or ends.
+    pub fn submit<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), F> {
+        let mut state = lock(&self.state);
+        if state.end.is_some() {
+            return Err(f);
+        }
+        state.submitted.push_back(Submitted { run: Box::new(f), at_ns: self.ticks().now_ns() });
+        // If others wait already, it is queued for them.
+        let aftermath =
+            if state.submitted.len() == 1 { self.settle(&mut state) } else { Aftermath::default() };
+        drop(state);
+        self.follow_up(aftermath, false);
+        Ok(())
+    }
+
+    /// No more runs, and none of the closures that come from here on. False if it was over, or about to be.
+    pub fn cancel(&self) -> bool {
+        let mut state = lock(&self.state);
+        let is_news = state.end.is_none();
+        if is_news {
+            state.end = Some(End::Cancelled);
+            state.schedule.stop();
+            state.recorder.record_cancelled();
+        }
+        let aftermath = self.settle(&mut state);
+        drop(state);
+        self.follow_up(aftermath, false);
+        is_news
+    }
+
+    /// Begins again after a cancel, at `first_ns`.
+    pub fn reschedule(&self, first_ns: impl FnOnce(&Schedule, u64) -> u64) -> Result<(), Error> {
+        let mut state = lock(&self.state);
+        if state.place != Place::Over || state.end != Some(End::Cancelled) {
+            return Err(Error::NotCancelled);
+        }
+        let before = state.schedule;
+        let first_ns = first_ns(&before, self.ticks().now_ns());
+        state.schedule.restart(first_ns);
+        state.end = None;
+        match self.begin(&mut state) {
+            Ok(aftermath) => {
+                drop(state);
+                self.follow_up(aftermath, false);
+                Ok(())
+            }
+            Err(error) => {
+                state.schedule = before;
+                state.end = Some(End::Cancelled);
+                Err(error)
+            }
+        }
+    }
+
+    /// How it has ended, once it has.
+    pub fn ended(&self) -> Option<End> {
+        let state = lock(&self.state);
+        state.end.clone().filter(|_| state.place == Place::Over)
+    }
+
+    /// Adds a thread that waits for the end. False if it is over.
+    pub fn announce_wait(&self, parker: &Arc<Parker>) -> bool {
+        let mut state = lock(&self.state);
+        if state.place == Place::Over {
+            return false;
+        }
+        if !state.waiters.iter().any(|waiter| Arc::ptr_eq(waiter, parker)) {
+            state.waiters.push(Arc::clone(parker));
+        }
+        true
+    }
+
+    pub fn stats(&self) -> Stats {
+        let state = lock(&self.state);
+        let mut stats = state.recorder.snapshot(self.ticks().now_ns());
+        stats.ledger = state.schedule.ledger();
+        stats
+    }
+
+    /// Queues the tick for its next time, or anew if that has changed (T5).
+    fn settle(&self, state: &mut State) -> Aftermath {
+        match state.place {
+            Place::Taken | Place::Over => Aftermath::default(),
+            Place::Queued(index, key) => match self.ticks().withdraw(index, key) {
+                // LIVENESS(T5): a thread has taken it, and finds the change under this lock.
+                None if !is_planted("tick_cancel_ignores_the_taker") => Aftermath::default(),
+                _ => self.put(state),
+            },
+            Place::Resting => {
+                self.pool.driver().add_tick();
+                self.put(state)
+            }
+        }
+    }
+
+    /// The caller has the token: it goes to the queue, or there is none any more.
+    fn put(&self, state: &mut State) -> Aftermath {
+        let is_all_run = state.submitted.is_empty() || is_planted("tick_end_forgets_closures");
+        if state.schedule.is_ending() && is_all_run {
+            return self.finish(state);
+        }
+        let Some(when) = state.when(&self.spec, self.steal_after_ns) else {
+            state.place = Place::Resting;
+            self.pool.driver().remove_tick();
+            return Aftermath::default();
+        };
+        let tick: TickRef = self.this.upgrade().expect("whoever has a reference to a tick keeps it");
+        let key = self.ticks().push(state.index, when, tick);
+        state.place = Place::Queued(state.index, key);
+        Aftermath { queued_at: Some(state.index), ..Aftermath::default() }
+    }
+
+    /// It is over.
+    fn finish(&self, state: &mut State) -> Aftermath {
+        self.pool.driver().remove_tick();
+        state.place = Place::Over;
+        let delisted = state.id.take();
+        if delisted.is_some() {
+            self.ticks().loads().remove(state.index, state.share);
+        }
+        // A cancelled one may be rescheduled.
+        let body = if state.end == Some(End::Cancelled) { None } else { state.body.take() };
+        Aftermath { delisted, waiters: std::mem::take(&mut state.waiters), body, queued_at: None }
+    }
+
+    /// What a change has led to, without the lock. `comes_back`: the calling thread has run the tick and looks for others next.
+    fn follow_up(&self, aftermath: Aftermath, comes_back: bool) {
+        let Aftermath { queued_at, delisted, waiters, body } = aftermath;
+        if let Some(index) = queued_at {
+            self.pool.hasten(index, comes_back);
+        }
+        if let Some(id) = delisted {
+            self.ticks().delist(id);
+        }
+        waiters.iter().for_each(|waiter| waiter.unpark());
+        discard(body);
+    }
+}
+
+/// Drops something of the program's, which may panic.
+fn discard<T>(theirs: T) {
+    if let Err(payload) = job::halt_unwinding(|| drop(theirs)) {
+        job::discard(payload);
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        let mut state = lock(&self.state);
+        let (id, index, share) = (state.id, state.index, state.share);
+        let body = state.body.take();
+        drop(state);
+        // One that was paused, and that nobody can resume.
+        if let Some(id) = id {
+            self.ticks().delist(id);
+            self.ticks().loads().remove(index, share);
+        }
+        discard(body);
+    }
+}

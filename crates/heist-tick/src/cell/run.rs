@@ -1,0 +1,229 @@
+//! The side of the thread that has the token.
+
+use super::schedule::Step;
+use super::{Cell, Place, State, Submitted};
+use crate::cell::End;
+use crate::context::{Context, Running};
+use crate::report::{self, Report};
+use heist_policy::tick as policy;
+use heist_pool::raw::job::{self, Payload};
+use heist_pool::raw::tick::{Taken, Tick};
+use heist_sync::{MutexGuard, StdArc as Arc, lock};
+
+/// What the thread does next.
+enum Todo {
+    Closure(Submitted),
+    Run,
+    Nothing,
+}
+
+/// What has happened since the thread has taken the tick.
+#[derive(Default)]
+struct Turn {
+    /// How long closures have run in a row.
+    closures_ns: u64,
+    has_run_closure: bool,
+    /// A panic to tell of.
+    panicked: Option<Payload>,
+}
+
+impl State {
+    /// See *What is due* in the README.
+    fn next(&mut self, turn: &Turn, now_ns: u64, next_due_ns: u64) -> Todo {
+        let run_ns = self.schedule.due_ns();
+        let is_run_due = run_ns.is_some_and(|due_ns| due_ns <= now_ns);
+        let may_begin = if self.schedule.is_ending() {
+            true
+        } else if is_run_due {
+            !turn.has_run_closure
+        } else {
+            let due_ns = next_due_ns.min(run_ns.unwrap_or(next_due_ns));
+            let until_due_ns = due_ns.saturating_sub(now_ns);
+            let may = policy::closures_may_go_on(turn.closures_ns, until_due_ns);
+            if !may {
+                // Behind the tick that is what has stopped them, or behind all that is due now.
+                let is_time_up = policy::closures_may_go_on(0, until_due_ns);
+                self.closures_from_ns = if is_time_up { now_ns } else { due_ns };
+            }
+            may
+        };
+        match self.submitted.pop_front() {
+            Some(submitted) if may_begin => return Todo::Closure(submitted),
+            Some(submitted) => self.submitted.push_front(submitted),
+            None => {}
+        }
+        if is_run_due { Todo::Run } else { Todo::Nothing }
+    }
+}
+
+impl Cell {
+    /// Runs the oldest closure.
+    fn run_closure<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        closure: Submitted,
+        turn: &mut Turn,
+    ) -> MutexGuard<'a, State> {
+        let begun_ns = self.ticks().now_ns();
+        state.begun_ns = Some(begun_ns);
+        drop(state);
+        let running = Running::enter(self);
+        let result = job::halt_unwinding(closure.run);
+        drop(running);
+        let ended_ns = self.ticks().now_ns();
+        let mut state = lock(&self.state);
+        let took_ns = ended_ns.saturating_sub(begun_ns);
+        state.begun_ns = None;
+        state.recorder.record_closure(ended_ns, took_ns);
+        turn.closures_ns += took_ns;
+        turn.has_run_closure = true;
+        if let Err(payload) = result {
+            // As that of a detached job: it is none of the tick's.
+            drop(state);
+            self.pool.deliver_panic(payload);
+            state = lock(&self.state);
+        }
+        state
+    }
+
+    /// One run of the tick.
+    fn run_once<'a>(&'a self, mut state: MutexGuard<'a, State>, turn: &mut Turn) -> MutexGuard<'a, State> {
+        let ticks = self.ticks();
+        let begun_ns = ticks.now_ns();
+        let run = state.schedule.begin(begun_ns);
+        let lateness_ns = begun_ns.saturating_sub(run.scheduled_ns);
+        if run.count > 1 {
+            state.recorder.record_skipped(begun_ns, run.count - 1);
+        }
+        let next_ns = state.schedule.due_ns();
+        state.begun_ns = Some(begun_ns);
+        let mut body = state.body.take().expect("only the thread with the token takes it");
+        drop(state);
+        let mut context = Context::new(&self.pool, run, lateness_ns, next_ns);
+        let running = Running::enter(self);
+        let result = job::halt_unwinding(|| body(&mut context));
+        drop(running);
+        let ended_ns = ticks.now_ns();
+        let mut state = lock(&self.state);
+        state.body = Some(body);
+        state.begun_ns = None;
+        let took_ns = ended_ns.saturating_sub(begun_ns);
+        state.recorder.record_run(ended_ns, lateness_ns, took_ns);
+        if next_ns.is_some_and(|next_ns| ended_ns > next_ns) {
+            state.recorder.record_overrun(ended_ns);
+        }
+        self.note_load(&mut state, took_ns);
+        let step = match result {
+            Ok(next) => Step::new(next, |at| ticks.ns_of(at)),
+            Err(payload) => {
+                state.recorder.record_panic();
+                let step = if self.spec.stops_on_panic { Step::Stop } else { Step::Continue };
+                if state.end.is_none() && step == Step::Stop {
+                    state.end = Some(End::Panicked(report::message(&*payload)));
+                }
+                turn.panicked = Some(payload);
+                step
+            }
+        };
+        // It may have been cancelled meanwhile.
+        if !state.schedule.is_ending() {
+            state.schedule.end(step, ended_ns);
+            if step == Step::Stop {
+                state.recorder.record_cancelled();
+                state.end.get_or_insert(End::Stopped);
+            }
+        }
+        state
+    }
+
+    /// The tick's part of its index's load, after a run.
+    fn note_load(&self, state: &mut State, took_ns: u64) {
+        /// The newest run counts for one part in so many.
+        const WEIGHT: u64 = 8;
+        const SECOND_NS: u128 = 1_000_000_000;
+        state.mean_ns = match state.share {
+            None => took_ns,
+            Some(_) => state.mean_ns - state.mean_ns / WEIGHT + took_ns / WEIGHT,
+        };
+        let share_ns = u128::from(state.mean_ns) * SECOND_NS / u128::from(state.schedule.period_ns());
+        let share = Some(share_ns.min(SECOND_NS) as u64);
+        if share != state.share {
+            let loads = self.ticks().loads();
+            loads.remove(state.index, state.share);
+            loads.add(state.index, share);
+            state.share = share;
+        }
+    }
+
+    /// It stays with the index that has taken it. Without a permit there is none.
+    fn move_to(&self, state: &mut State, taken: &Taken<'_>, now_ns: u64) {
+        let Some(index) = taken.index.filter(|&index| index != state.index) else { return };
+        let loads = self.ticks().loads();
+        loads.remove(state.index, state.share);
+        loads.add(index, state.share);
+        state.index = index;
+        state.recorder.record_steal(now_ns);
+    }
+
+    fn report_panic(&self, payload: Payload) {
+        let is_first = lock(&self.state).watched.is_first_panic();
+        let report = Report::panicked(self, report::message(&*payload));
+        report.deliver(is_first);
+        job::discard(payload);
+    }
+}
+
+impl Tick for Cell {
+    fn run(self: Arc<Self>, taken: &Taken<'_>) -> u64 {
+        let begun_ns = self.ticks().now_ns();
+        let mut state = lock(&self.state);
+        debug_assert!(matches!(state.place, Place::Queued(..)), "T1: {:?}", state.place);
+        state.place = Place::Taken;
+        self.move_to(&mut state, taken, begun_ns);
+        let mut turn = Turn::default();
+        loop {
+            let now_ns = self.ticks().now_ns();
+            match state.next(&turn, now_ns, taken.next_due_ns()) {
+                Todo::Closure(closure) => state = self.run_closure(state, closure, &mut turn),
+                Todo::Run => {
+                    state = self.run_once(state, &mut turn);
+                    break;
+                }
+                Todo::Nothing => break,
+            }
+        }
+        let aftermath = self.put(&mut state);
+        drop(state);
+        if let Some(payload) = turn.panicked {
+            self.report_panic(payload);
+        }
+        self.follow_up(aftermath, true);
+        self.ticks().now_ns().saturating_sub(begun_ns)
+    }
+
+    fn close(self: Arc<Self>) {
+        self.cancel();
+    }
+
+    fn is_overdue(&self, now_ns: u64) -> bool {
+        let mut state = lock(&self.state);
+        let watchdog_ns = self.watchdog_ns(&state);
+        let due_ns = state.when(&self.spec, 0).map(|when| when.due_ns);
+        let State { place, begun_ns, watched, .. } = &mut *state;
+        match place {
+            Place::Queued(..) => watched.look_at_queue(due_ns, now_ns, watchdog_ns),
+            Place::Taken => watched.look_at_run(*begun_ns, now_ns, watchdog_ns),
+            Place::Resting | Place::Over => false,
+        }
+    }
+
+    fn report(self: Arc<Self>) {
+        let now_ns = self.ticks().now_ns();
+        let mut state = lock(&self.state);
+        let news = state.watched.take();
+        drop(state);
+        if let Some(incident) = news {
+            Report::of(&self, incident, now_ns).deliver(incident.is_first);
+        }
+    }
+}
