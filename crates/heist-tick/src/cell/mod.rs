@@ -227,7 +227,6 @@ impl Cell {
         if is_news {
             state.end = Some(End::Cancelled);
             state.schedule.stop();
-            state.recorder.record_cancelled();
         }
         let aftermath = self.settle(&mut state);
         drop(state);
@@ -279,9 +278,7 @@ impl Cell {
 
     pub fn stats(&self) -> Stats {
         let state = lock(&self.state);
-        let mut stats = state.recorder.snapshot(self.ticks().now_ns());
-        stats.ledger = state.schedule.ledger();
-        stats
+        state.recorder.snapshot(state.schedule.ledger(), self.ticks().now_ns())
     }
 
     /// Queues the tick for its next time, or anew if that has changed (T5).

@@ -129,7 +129,6 @@ impl Cell {
         if !state.schedule.is_ending() {
             state.schedule.end(step, ended_ns);
             if step == Step::Stop {
-                state.recorder.record_cancelled();
                 state.end.get_or_insert(End::Stopped);
             }
         }

@@ -53,14 +53,8 @@ impl Recorder {
 
     /// `n` periods were skipped.
     pub(crate) fn record_skipped(&mut self, at_ns: u64, n: u64) {
-        self.totals.skipped = self.totals.skipped.saturating_add(n);
         let n = u32::try_from(n).unwrap_or(u32::MAX);
         self.record(at_ns, |counts| counts.skipped = counts.skipped.saturating_add(n));
-    }
-
-    /// A run that was due was cancelled.
-    pub(crate) fn record_cancelled(&mut self) {
-        self.totals.cancelled += 1;
     }
 
     /// A run has ended after the next one was due.
@@ -100,13 +94,9 @@ impl Recorder {
         now_ns.saturating_sub(self.start_ns).max(self.age_ns)
     }
 
-    /// How the tick is doing at `now_ns`. The ledger is the caller's to fill in.
-    pub(crate) fn snapshot(&self, now_ns: u64) -> Stats {
-        Stats {
-            ledger: Ledger::default(),
-            totals: self.totals,
-            windows: Window::ALL.map(|window| self.window(window, now_ns)),
-        }
+    /// How the tick with this ledger is doing at `now_ns`.
+    pub(crate) fn snapshot(&self, ledger: Ledger, now_ns: u64) -> Stats {
+        Stats { ledger, totals: self.totals, windows: Window::ALL.map(|window| self.window(window, now_ns)) }
     }
 
     fn window(&self, window: Window, now_ns: u64) -> WindowStats {

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// use heist::tick::{Stats, Window};
 ///
 /// fn is_slow(stats: &Stats) -> bool {
-///     stats.window(Window::Secs15).tps < 19.5 || stats.totals.skipped > 0
+///     stats.window(Window::Secs15).tps < 19.5 || stats.ledger.skipped > 0
 /// }
 ///
 /// let stats = Stats::default();
@@ -45,21 +45,17 @@ impl Stats {
     }
 }
 
-/// What has happened since the beginning. Every period is one run, or was skipped or cancelled.
+/// What has happened since the beginning, besides what the [`Ledger`] says.
 ///
 /// ```
 /// let totals = heist::tick::Stats::default().totals;
-/// assert_eq!(totals.runs + totals.skipped + totals.cancelled, 0);
+/// assert_eq!((totals.runs, totals.steals), (0, 0));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
     /// Runs that have ended.
     pub runs: u64,
-    /// Periods that were skipped, because a run stood for several.
-    pub skipped: u64,
-    /// Runs that were due and were cancelled.
-    pub cancelled: u64,
     /// Runs that ended after the next one was due.
     pub overruns: u64,
     /// How often a worker took the tick from another one.
@@ -187,7 +183,8 @@ impl fmt::Display for Stats {
         for window in Window::ALL {
             write!(f, " {:.1} ({window})", self.window(window).tps)?;
         }
-        let Totals { runs, overruns, skipped, cancelled, steals, closures, panics } = self.totals;
+        let Totals { runs, overruns, steals, closures, panics } = self.totals;
+        let Ledger { skipped, cancelled, .. } = self.ledger;
         let minute = self.window(Window::Min1);
         write!(
             f,
