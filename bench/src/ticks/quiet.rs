@@ -7,7 +7,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::US;
 use crate::race::{Plan, Race, Series};
-use crate::report::{Bar, Judged, Row, Sense, Table};
+use crate::report::{Bar, Row, Sense, Table};
 use crate::tasks::figures::Figures;
 use crate::visit::Visit;
 

@@ -7,9 +7,10 @@
 use heist::net::{TcpListener, TcpStream};
 use heist::prelude::*;
 use heist::task::JoinSet;
-use heist::tick::{self, Handle, Next, Stats};
-use heist::time::{Duration, Instant, interval, interval_at, sleep};
-use std::future::{Future, pending};
+use heist::tick::{self, Handle, Ledger, Next, Stats};
+use heist::time::{Duration, Instant, interval, interval_at, timeout};
+use std::fmt;
+use std::future::Future;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -259,12 +260,21 @@ impl<W: Write> Table<W> {
 struct Summary {
     sent: u64,
     heard: u64,
-    runs: u64,
-    skipped: u64,
+    /// What became of the runs of each region.
+    ledgers: Vec<Ledger>,
 }
 
-/// The whole game, until `stop` is over. Nobody plays without a world: players go first, then what they sent is heard, then the regions end.
-async fn run(world: &Arc<World>, mut table: Table<impl Write>, stop: impl Future) -> io::Result<u64> {
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Summary { sent, heard, ledgers } = self;
+        let run: u64 = ledgers.iter().map(|ledger| ledger.run).sum();
+        let skipped: u64 = ledgers.iter().map(|ledger| ledger.skipped).sum();
+        write!(f, "{run} runs and {skipped} skipped; {heard} of {sent} packets were heard")
+    }
+}
+
+/// Serves and shows until `stop` is over; then the players leave, and what they sent is read. How many packets were that?
+async fn serve(world: &Arc<World>, mut table: Table<impl Write>, stop: impl Future) -> io::Result<u64> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let (server, is_over) = (listener.local_addr()?, Arc::new(AtomicBool::new(false)));
     let mut players = JoinSet::new();
@@ -292,71 +302,81 @@ async fn run(world: &Arc<World>, mut table: Table<impl Write>, stop: impl Future
     Ok(sent)
 }
 
+/// The whole game.
 fn play_until(stop: impl Future, out: impl Write, is_terminal: bool) -> io::Result<Summary> {
     let world = Arc::new(World::new());
     let table = Table::new(out, is_terminal);
-    let sent = heist::block_on(run(&world, table, stop))?;
+    let sent = heist::block_on(serve(&world, table, stop))?;
     world.close();
-    let ledgers: Vec<_> = world.stats().iter().map(|stats| stats.ledger).collect();
-    Ok(Summary {
-        sent,
-        heard: world.packets(),
-        runs: ledgers.iter().map(|ledger| ledger.run).sum(),
-        skipped: ledgers.iter().map(|ledger| ledger.skipped).sum(),
-    })
+    let ledgers = world.stats().iter().map(|stats| stats.ledger).collect();
+    Ok(Summary { sent, heard: world.packets(), ledgers })
 }
 
-/// `--seconds N`, if it is there.
-fn seconds(mut arguments: impl Iterator<Item = String>) -> Result<Option<u64>, String> {
+/// `--seconds N`, or for ever.
+fn time_limit(mut arguments: impl Iterator<Item = String>) -> Result<Duration, String> {
     match (arguments.next().as_deref(), arguments.next()) {
-        (None, _) => Ok(None),
+        (None, _) => Ok(Duration::MAX),
         (Some("--seconds"), Some(n)) => {
-            n.parse().map(Some).map_err(|error| format!("--seconds {n}: {error}"))
+            n.parse().map(Duration::from_secs).map_err(|error| format!("--seconds {n}: {error}"))
         }
         _ => Err("usage: regions [--seconds N]".into()),
     }
 }
 
 fn main() -> io::Result<()> {
-    let seconds = seconds(std::env::args().skip(1)).map_err(io::Error::other)?;
-    let end = async {
-        match seconds {
-            Some(n) => sleep(Duration::from_secs(n)).await,
-            None => pending().await,
-        }
-    };
-    let stop = async {
-        tokio::select! {
-            _ = heist::signal::ctrl_c() => {}
-            () = end => {}
-        }
-    };
+    let limit = time_limit(std::env::args().skip(1)).map_err(io::Error::other)?;
+    let stop = timeout(limit, heist::signal::ctrl_c());
     let out = io::stdout();
-    let Summary { sent, heard, runs, skipped } = play_until(stop, &out, out.is_terminal())?;
-    println!("{runs} ticks were run and {skipped} skipped; {heard} of {sent} packets were heard");
+    println!("{}", play_until(stop, &out, out.is_terminal())?);
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::sync::oneshot;
+
+    /// Tells when there is something to see.
+    struct Screen {
+        text: Vec<u8>,
+        seen: Option<oneshot::Sender<()>>,
+    }
+
+    impl Write for &mut Screen {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.text.write(text)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.seen
+                .take()
+                .map_or(Ok(()), |seen| seen.send(()).map_err(|()| io::ErrorKind::BrokenPipe.into()))
+        }
+    }
+
+    fn shown(is_terminal: bool) -> String {
+        let (seen, is_seen) = oneshot::channel();
+        let mut screen = Screen { text: Vec::new(), seen: Some(seen) };
+        let Summary { sent, heard, ledgers } = play_until(is_seen, &mut screen, is_terminal).unwrap();
+        assert!(sent > 0 && heard == sent, "{heard} of {sent} packets were heard");
+        assert!(ledgers.iter().all(|ledger| ledger.is_balanced() && ledger.pending == 0));
+        assert!(ledgers.iter().any(|ledger| ledger.run > 0));
+        String::from_utf8(screen.text).unwrap()
+    }
 
     #[test]
-    fn regions_run_and_hear_every_packet() {
-        let mut shown = Vec::new();
-        let end = sleep(Duration::from_secs(2));
-        let Summary { sent, heard, runs, .. } = play_until(end, &mut shown, false).unwrap();
-        assert!(sent > 0 && heard == sent, "{heard} of {sent} packets were heard");
-        assert!(runs >= u64::from(REGIONS), "every region has run");
-        let shown = String::from_utf8(shown).unwrap();
-        assert!(shown.lines().count() >= 1 && shown.contains("500 regions"), "{shown}");
+    fn no_packet_and_no_run_is_lost() {
+        let text = shown(false);
+        assert!(text.contains("500 regions") && !text.contains("region 10 "), "{text}");
+        let text = shown(true);
+        assert_eq!(text.lines().count(), 1 + Table::<&mut Screen>::SHOWN, "{text}");
     }
 
     #[test]
     fn arguments_are_told_from_nonsense() {
-        let seconds = |line: &str| seconds(line.split_whitespace().map(String::from));
-        assert_eq!(seconds(""), Ok(None));
-        assert_eq!(seconds("--seconds 3"), Ok(Some(3)));
-        assert!(seconds("--seconds").is_err() && seconds("--seconds x").is_err() && seconds("3").is_err());
+        let limit = |line: &str| time_limit(line.split_whitespace().map(String::from));
+        assert_eq!(limit(""), Ok(Duration::MAX));
+        assert_eq!(limit("--seconds 3"), Ok(Duration::from_secs(3)));
+        assert!(limit("--seconds").is_err() && limit("--seconds x").is_err() && limit("3").is_err());
     }
 }
