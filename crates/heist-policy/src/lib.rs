@@ -13,9 +13,10 @@
 //! | what do I do while I wait? | a worker whose join or scope is not finished | [`wait_step`] |
 //! | how many jobs do I move? | an owner | [`publish`], [`take_back`] |
 //! | is everybody stuck? | the monitor | [`last_resort`], [`overtake`] |
-//! | which tick do I run? | a worker between two jobs | [`next_tick`], [`ticks_must_yield`] |
-//! | until when do I sleep? | the thread that waits for ticks | [`nearest`] |
-//! | when is it due again? what runs before that? | whoever runs a tick | [`after_run`], [`closures_may_go_on`] |
+//! | which tick runs next, and until when may I sleep? | a worker between two runs | [`tick::next_tick`], [`tick::nearest`] |
+//! | when does this tick run again? | a worker after a run | [`tick::after_run`], [`tick::count`] |
+//! | is it the turn of something other than ticks? | a worker between two runs | [`tick::ticks_must_yield`], [`tick::closures_may_go_on`] |
+//! | whose is a new tick? | whoever makes it | [`tick::place`] |
 //!
 //! All numbers that were chosen rather than derived are in [`tuning`], each with its reason.
 //!
@@ -34,7 +35,7 @@ mod ladder;
 mod monitor;
 mod share;
 mod source;
-mod tick;
+pub mod tick;
 pub mod tuning;
 mod victims;
 mod wait;
@@ -44,10 +45,6 @@ pub use ladder::{Ladder, Limits, step};
 pub use monitor::{Overtake, TasksView, last_resort, overtake};
 pub use share::{publish, take_back};
 pub use source::{Source, Sources, next_source};
-pub use tick::{
-    AfterRun, Overrun, TickChoice, TickView, after_run, closures_may_go_on, nearest, next_tick,
-    ticks_must_yield,
-};
 pub use victims::victims;
 pub use wait::{WaitStep, WaitView, wait_step};
 pub use wake::{IdleView, Wake, may_search, on_found_work, on_new_work, search_cap};

@@ -1,189 +1,248 @@
-//! Which tick is run next, by whom, and when it is due again.
+//! Which tick runs next, when it runs again, when ticks and their closures make room for others, and whose a new tick is.
 //!
-//! Times are nanoseconds since the pool's epoch.
+//! Times are nanoseconds on one clock. A tick is *due* at the time for which its next run is scheduled; [`NEVER`] is a time that
+//! does not come.
+//!
+//! ```
+//! use heist_policy::tick::{self, TickChoice, TickView};
+//! let others = [(1, TickView { due_ns: 100, stealable_ns: 400 })];
+//! // Another worker's tick is older than this worker's own, but not yet late enough to be taken from its worker.
+//! assert_eq!(tick::next_tick(300, Some(200), others.into_iter()), Some(TickChoice::Own));
+//! assert_eq!(tick::next_tick(400, Some(200), others.into_iter()), Some(TickChoice::Steal(1)));
+//! ```
 
-use crate::tuning::{CLOSURES_IN_A_ROW_NS, CLOSURES_STOP_BEFORE_NS, TICKS_WINDOW_NS};
+use crate::tuning::{CLOSURES_BEFORE_DUE_NS, CLOSURES_IN_A_ROW_NS, TICK_PERCENT_MOST, TICK_WINDOW_NS};
 
-/// What a worker sees of another index's tick queue.
+/// A time that does not come: when a pinned tick may be stolen, or when a worker without ticks has one due.
+pub const NEVER: u64 = u64::MAX;
+
+/// What a worker publishes of the tick that it would run next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TickView {
-    /// When its first tick is due.
+    /// When the tick is due.
     pub due_ns: u64,
-    /// From when on others may take that tick.
+    /// From when on other workers may run it.
     pub stealable_ns: u64,
 }
 
-/// Whose first tick to run.
+/// Which tick a worker runs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TickChoice {
-    /// That of the own index.
+    /// The head of its own queue.
     Own,
-    /// That of another index.
+    /// The head of the queue of the worker with this number.
     Steal(usize),
 }
 
-/// The most overdue of the own first tick and of those others that may be taken; the own one if they are equally late. `None` if none
-/// is due.
+/// What a worker runs next: the most overdue of its own head, if that is due, and of those other heads that may be stolen by now.
+///
+/// Of two that are equally overdue it takes its own, else the one that comes first: put the nearest workers first.
 ///
 /// ```
-/// use heist_policy::{TickChoice, TickView, next_tick};
-/// let late = TickView { due_ns: 10, stealable_ns: 50 };
-/// assert_eq!(next_tick(40, Some(20), [(1, late)].into_iter()), Some(TickChoice::Own));
-/// assert_eq!(next_tick(60, Some(20), [(1, late)].into_iter()), Some(TickChoice::Steal(1)));
-/// assert_eq!(next_tick(5, Some(20), [(1, late)].into_iter()), None);
+/// use heist_policy::tick::{TickChoice, next_tick};
+/// assert_eq!(next_tick(10, Some(10), [].into_iter()), Some(TickChoice::Own));
+/// assert_eq!(next_tick(10, Some(11), [].into_iter()), None);
 /// ```
 #[must_use]
 pub fn next_tick(
     now_ns: u64,
-    own: Option<u64>,
+    own_due_ns: Option<u64>,
     others: impl Iterator<Item = (usize, TickView)>,
 ) -> Option<TickChoice> {
-    let own = own.filter(|&due| due <= now_ns).map(|due| (due, TickChoice::Own));
-    let others = others
-        .filter(|(_, view)| view.due_ns.max(view.stealable_ns) <= now_ns)
-        .map(|(index, view)| (view.due_ns, TickChoice::Steal(index)));
-    // The first of equals is kept, and the own one comes first.
-    let most_overdue = own.into_iter().chain(others).reduce(|a, b| if b.0 < a.0 { b } else { a });
-    most_overdue.map(|(_, choice)| choice)
+    let own = own_due_ns.filter(|&due_ns| has_come(due_ns, now_ns)).map(|due_ns| (due_ns, TickChoice::Own));
+    let stealable = others
+        .filter(|(_, view)| has_come(view.stealable_ns, now_ns))
+        .map(|(worker, view)| (view.due_ns, TickChoice::Steal(worker)));
+    own.into_iter().chain(stealable).min_by_key(|&(due_ns, _)| due_ns).map(|(_, choice)| choice)
 }
 
-/// When the next of these ticks may be taken, by a thread that waits for it.
+const fn has_come(at_ns: u64, now_ns: u64) -> bool {
+    at_ns <= now_ns && at_ns != NEVER
+}
+
+/// Until when a worker that has nothing to run may sleep: its own head is due, or another's head may be stolen.
+///
+/// [`next_tick`] finds something at that time, unless another worker was faster, and nothing before. `None` if no such time comes.
 ///
 /// ```
-/// use heist_policy::{TickView, nearest};
-/// let views = [TickView { due_ns: 10, stealable_ns: 50 }, TickView { due_ns: 30, stealable_ns: 30 }];
-/// assert_eq!(nearest(views.into_iter()), Some(30));
-/// assert_eq!(nearest([].into_iter()), None);
+/// use heist_policy::tick::{NEVER, TickView, nearest};
+/// let pinned = TickView { due_ns: 5, stealable_ns: NEVER };
+/// assert_eq!(nearest(None, [(1, pinned)].into_iter()), None);
+/// let late = TickView { due_ns: 40, stealable_ns: 43 };
+/// assert_eq!(nearest(Some(50), [(1, pinned), (2, late)].into_iter()), Some(43));
 /// ```
 #[must_use]
-pub fn nearest(views: impl Iterator<Item = TickView>) -> Option<u64> {
-    views.map(|view| view.due_ns.max(view.stealable_ns)).min().filter(|&at| at != u64::MAX)
+pub fn nearest(own_due_ns: Option<u64>, others: impl Iterator<Item = (usize, TickView)>) -> Option<u64> {
+    let stealable = others.map(|(_, view)| view.stealable_ns);
+    own_due_ns.into_iter().chain(stealable).min().filter(|&at_ns| at_ns != NEVER)
 }
 
-/// What happens to the periods that a tick has missed.
+/// What happens to the periods that a tick has missed because it started late or ran for too long.
+///
+/// They are tokio's three kinds of `MissedTickBehavior`, of which `Burst` has a limit here. As there, the run that is late begins at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Overrun {
-    /// They are skipped, with a count, and the tick keeps its phase: runs stay at multiples of the period.
+    /// One run stands for all periods that have begun by the time it starts; the next one is in phase with the first.
     #[default]
     Skip,
-    /// At most so many of them are caught up, one run after the other; more are skipped, with a count.
+    /// At most so many missed periods in a row are caught up with, back to back; what is more is skipped, as by [`Overrun::Skip`].
     Burst(u32),
-    /// The next run comes a period after the late one has begun. Nothing is skipped.
+    /// The next run is due one period after the *start* of this one. No period is skipped; the schedule moves.
     Delay,
 }
 
-/// What follows from the beginning of a run.
+/// What [`after_run`] says about the next run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AfterRun {
-    /// When the next run is due.
-    pub next_ns: u64,
-    /// Periods that are never run, which this run stands for as well.
+pub struct Next {
+    /// When it is due. May be in the past: then it is late already.
+    pub due_ns: u64,
+    /// How many periods were skipped: those that the run which has ended stood for, besides its own.
     pub skipped: u64,
+    /// How many periods in a row have been caught up with: what [`after_run`] and [`count`] get as `burst_so_far` next.
+    pub burst: u32,
+    /// Whether the run ended after the next one was due.
+    pub overran: bool,
 }
 
-impl AfterRun {
-    /// How many periods the run stands for.
-    #[must_use]
-    pub const fn count(self) -> u64 {
-        self.skipped.saturating_add(1)
-    }
-}
-
-/// A run that was due at `due_ns` begins at `started_ns`: when the next one is due, and what is skipped.
+/// How many periods a run stands for that starts at `started_ns`: its own, and those that are skipped because they begin by then, too.
+///
+/// `burst_so_far` is [`Next::burst`] of the run before, 0 for the first.
 ///
 /// ```
-/// use heist_policy::{AfterRun, Overrun, after_run};
-/// // Due at 100, every 10, and it begins at 135: 110, 120 and 130 are missed.
-/// assert_eq!(after_run(Overrun::Skip, 100, 135, 10), AfterRun { next_ns: 140, skipped: 3 });
-/// assert_eq!(after_run(Overrun::Burst(2), 100, 135, 10), AfterRun { next_ns: 120, skipped: 1 });
-/// assert_eq!(after_run(Overrun::Delay, 100, 135, 10), AfterRun { next_ns: 145, skipped: 0 });
+/// use heist_policy::tick::{Overrun, count};
+/// // Scheduled for 100, every 10, started at 134: the periods at 110, 120 and 130 have begun, too.
+/// assert_eq!(count(Overrun::Skip, 100, 10, 134, 0), 4);
+/// assert_eq!(count(Overrun::Burst(2), 100, 10, 134, 0), 2);
+/// assert_eq!(count(Overrun::Delay, 100, 10, 134, 0), 1);
 /// ```
 ///
 /// # Panics
+///
 /// If the period is zero.
 #[must_use]
-pub const fn after_run(overrun: Overrun, due_ns: u64, started_ns: u64, period_ns: u64) -> AfterRun {
-    let missed = started_ns.saturating_sub(due_ns) / period_ns;
-    let skipped = match overrun {
-        Overrun::Skip => missed,
-        Overrun::Burst(most) => missed.saturating_sub(most as u64),
-        Overrun::Delay => {
-            let began_ns = if started_ns > due_ns { started_ns } else { due_ns };
-            return AfterRun { next_ns: began_ns.saturating_add(period_ns), skipped: 0 };
-        }
+pub const fn count(
+    overrun: Overrun,
+    scheduled_ns: u64,
+    period_ns: u64,
+    started_ns: u64,
+    burst_so_far: u32,
+) -> u64 {
+    let missed = missed(scheduled_ns, period_ns, started_ns);
+    let caught_up = match overrun {
+        Overrun::Skip => 0,
+        Overrun::Burst(most) => most.saturating_sub(burst_so_far) as u64,
+        Overrun::Delay => missed,
     };
-    let periods = skipped.saturating_add(1);
-    AfterRun { next_ns: due_ns.saturating_add(periods.saturating_mul(period_ns)), skipped }
+    // Only a tick that has missed every nanosecond of the whole clock has one more than fits.
+    missed.saturating_sub(caught_up).saturating_add(1)
 }
 
-/// Whether a worker that has spent `tick_ns` of the last `window_ns` on ticks must let jobs and tasks go first: ticks
-/// have at most 95 %.
+/// How many whole periods after its own a run starts.
+const fn missed(scheduled_ns: u64, period_ns: u64, started_ns: u64) -> u64 {
+    started_ns.saturating_sub(scheduled_ns) / period_ns
+}
+
+/// When a tick runs again that was scheduled for `scheduled_ns` and ran from `started_ns` to `ended_ns`.
+///
+/// The next run is due as many periods later as this one stood for ([`count`]); with [`Overrun::Delay`], one period after the start of
+/// this one. So every period is run or is skipped with a count, whatever the history. A due time beyond the end of the clock is the end
+/// of the clock.
 ///
 /// ```
-/// assert!(heist_policy::ticks_must_yield(96_000_000, 100_000_000));
-/// assert!(!heist_policy::ticks_must_yield(95_000_000, 100_000_000));
-/// // A window that has only begun says nothing yet.
-/// assert!(!heist_policy::ticks_must_yield(1_000_000, 1_000_000));
+/// use heist_policy::tick::{Overrun, after_run};
+/// let next = after_run(Overrun::Skip, 100, 10, 134, 136, 0);
+/// assert_eq!((next.due_ns, next.skipped, next.overran), (140, 3, false));
+/// assert_eq!(after_run(Overrun::Delay, 100, 10, 134, 136, 0).due_ns, 144);
+/// ```
+///
+/// # Panics
+///
+/// If the period is zero.
+#[must_use]
+pub const fn after_run(
+    overrun: Overrun,
+    scheduled_ns: u64,
+    period_ns: u64,
+    started_ns: u64,
+    ended_ns: u64,
+    burst_so_far: u32,
+) -> Next {
+    let count = count(overrun, scheduled_ns, period_ns, started_ns, burst_so_far);
+    let due_ns = match overrun {
+        Overrun::Delay => started_ns.saturating_add(period_ns),
+        Overrun::Skip | Overrun::Burst(_) => scheduled_ns.saturating_add(period_ns.saturating_mul(count)),
+    };
+    let is_behind = missed(scheduled_ns, period_ns, started_ns) > 0;
+    Next {
+        due_ns,
+        skipped: count - 1,
+        burst: if is_behind { burst_so_far.saturating_add(1) } else { 0 },
+        overran: ended_ns > due_ns,
+    }
+}
+
+/// Whether a worker for whose jobs or tasks somebody waits must run those now, though ticks are due.
+///
+/// `tick_ns` is what ticks have taken of the `window_ns` since the worker began to count. It begins anew once [`TICK_WINDOW_NS`] have
+/// passed and the answer is no. A run is not interrupted; one that is longer than the window is made up for in proportion.
+///
+/// ```
+/// use heist_policy::tick::ticks_must_yield;
+/// const MS: u64 = 1_000_000;
+/// assert!(!ticks_must_yield(50 * MS, 50 * MS));
+/// assert!(ticks_must_yield(95 * MS, 96 * MS));
 /// ```
 #[must_use]
 pub const fn ticks_must_yield(tick_ns: u64, window_ns: u64) -> bool {
-    let window_ns = if window_ns < TICKS_WINDOW_NS { TICKS_WINDOW_NS } else { window_ns };
-    tick_ns > window_ns / 100 * 95
+    let window_ns = if window_ns < TICK_WINDOW_NS { TICK_WINDOW_NS } else { window_ns };
+    tick_ns as u128 * 100 >= window_ns as u128 * TICK_PERCENT_MOST as u128
 }
 
-/// Whether one more submitted closure may begin, after `spent_ns` of them in a row, with the worker's next tick due in `until_due_ns`.
+/// Whether one more of the closures that were submitted to ticks may begin, after `spent_ns` of them in a row and `until_due_ns` before
+/// the worker's next tick is due.
 ///
 /// ```
-/// assert!(heist_policy::closures_may_go_on(0, 200_000));
-/// assert!(!heist_policy::closures_may_go_on(0, 50_000));
-/// assert!(!heist_policy::closures_may_go_on(2_000_000, u64::MAX));
+/// use heist_policy::{tick::closures_may_go_on, tuning::CLOSURES_IN_A_ROW_NS};
+/// assert!(closures_may_go_on(0, 1_000_000));
+/// assert!(!closures_may_go_on(CLOSURES_IN_A_ROW_NS, 1_000_000));
 /// ```
 #[must_use]
 pub const fn closures_may_go_on(spent_ns: u64, until_due_ns: u64) -> bool {
-    spent_ns < CLOSURES_IN_A_ROW_NS && until_due_ns >= CLOSURES_STOP_BEFORE_NS
+    spent_ns < CLOSURES_IN_A_ROW_NS && until_due_ns > CLOSURES_BEFORE_DUE_NS
+}
+
+/// What the ticks of one worker ask of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// How long the measured ones run, in nanoseconds per second.
+    pub busy_ns: u64,
+    /// How many of its ticks have been measured.
+    pub measured: u32,
+    /// How many have not run yet. Each counts as the mean of all that were measured, on whatever worker.
+    pub unmeasured: u32,
+}
+
+/// The worker that gets a new tick: the least loaded one, then the one with the fewest ticks, then the first. `None` if there is none.
+///
+/// ```
+/// use heist_policy::tick::{Load, place};
+/// let busy = Load { busy_ns: 700_000_000, measured: 2, unmeasured: 0 };
+/// let free = Load { busy_ns: 100_000_000, measured: 8, unmeasured: 0 };
+/// assert_eq!(place([busy, free].into_iter()), Some(1));
+/// ```
+#[must_use]
+pub fn place(loads: impl Iterator<Item = Load> + Clone) -> Option<usize> {
+    let (mut busy_ns, mut measured) = (0_u128, 0_u128);
+    for load in loads.clone() {
+        busy_ns += u128::from(load.busy_ns);
+        measured += u128::from(load.measured);
+    }
+    // Times the number of measured ticks, so that the mean is exact. Before the first has been measured all count the same.
+    let (mean, scale) = if measured == 0 { (1, 1) } else { (busy_ns, measured) };
+    let asked = |load: &Load| u128::from(load.busy_ns) * scale + u128::from(load.unmeasured) * mean;
+    let ticks = |load: &Load| u64::from(load.measured) + u64::from(load.unmeasured);
+    loads.enumerate().min_by_key(|(_, load)| (asked(load), ticks(load))).map(|(worker, _)| worker)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::vec::Vec;
-
-    fn views(all: &[(u64, u64)]) -> Vec<(usize, TickView)> {
-        let view = |&(due_ns, stealable_ns): &(u64, u64)| TickView { due_ns, stealable_ns };
-        all.iter().map(view).enumerate().collect()
-    }
-
-    #[test]
-    fn the_most_overdue_wins_and_the_own_one_of_equals() {
-        let others = views(&[(30, 30), (10, 100), (20, 25)]);
-        let at = |now, own| next_tick(now, own, others.iter().copied());
-        assert_eq!(at(24, None), None);
-        assert_eq!(at(25, None), Some(TickChoice::Steal(2)));
-        assert_eq!(at(25, Some(20)), Some(TickChoice::Own));
-        assert_eq!(at(25, Some(21)), Some(TickChoice::Steal(2)));
-        assert_eq!(at(99, Some(21)), Some(TickChoice::Steal(2)));
-        assert_eq!(at(100, Some(21)), Some(TickChoice::Steal(1)));
-    }
-
-    #[test]
-    fn every_period_is_run_or_skipped() {
-        for overrun in [Overrun::Skip, Overrun::Burst(0), Overrun::Burst(3)] {
-            for late in 0..200 {
-                let after = after_run(overrun, 1000, 1000 + late, 10);
-                // The grid is kept, and all between the two runs is accounted for.
-                assert_eq!(after.next_ns, 1000 + 10 * after.count(), "{overrun:?} {late}");
-                let behind = (1000 + late).saturating_sub(after.next_ns) / 10;
-                let most = if let Overrun::Burst(most) = overrun { most.into() } else { 0 };
-                assert!(behind <= most, "{overrun:?} {late}");
-            }
-        }
-    }
-
-    #[test]
-    fn an_early_run_skips_nothing() {
-        for overrun in [Overrun::Skip, Overrun::Burst(1), Overrun::Delay] {
-            assert_eq!(after_run(overrun, 100, 90, 10), AfterRun { next_ns: 110, skipped: 0 });
-        }
-    }
-}
+mod tests;

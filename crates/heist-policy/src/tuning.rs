@@ -124,19 +124,32 @@ pub const SPARE_KEPT_NS: u64 = 10_000_000_000;
 /// Asking the kernel costs some 10 us, and going to another core as much again.
 pub const PART_EVERY_NS: u64 = 1_000_000;
 
-/// A tick that is late by this much may be taken by another worker, unless the program says otherwise.
+/// How late a tick must be before another worker may take it, unless the program says otherwise.
 ///
-/// A worker that serves its ticks one after the other is late by a few of their runs, and a tick that moves finds cold caches.
+/// A tick that moves leaves its caches behind, and most are late only because the one before them has not ended yet. 3 ms are a
+/// sixteenth of the period of a game server, so what is stolen after them is still in time.
 pub const TICK_STEAL_AFTER_NS: u64 = 3_000_000;
 
-/// While jobs or tasks wait, ticks take at most 95 % of a worker's time over so long.
-pub const TICKS_WINDOW_NS: u64 = 100_000_000;
+/// Over how long the share of a worker's time that ticks take is looked at.
+///
+/// Two periods of a game server: one long run among short ones does not count as too much.
+pub const TICK_WINDOW_NS: u64 = 100_000_000;
 
-/// Closures that were submitted to a tick run for at most so long in a row.
+/// Ticks take at most so much of a worker's time while jobs or tasks wait.
+///
+/// Ticks beyond the machine's means would otherwise starve everything else for ever. The rest is enough for jobs and tasks to go on,
+/// and too little to matter to ticks that fit.
+pub const TICK_PERCENT_MOST: u64 = 95;
+
+/// Closures that were submitted to a tick run for about so long in a row, then others have their turn.
+///
+/// Less than the lateness after which ticks are stolen, so that a row of closures sends no tick to another worker.
 pub const CLOSURES_IN_A_ROW_NS: u64 = 2_000_000;
 
-/// No submitted closure begins so shortly before the worker's next tick is due: nobody knows how long it takes.
-pub const CLOSURES_STOP_BEFORE_NS: u64 = 100_000;
+/// No submitted closure begins so shortly before the worker's next tick is due.
+///
+/// Most closures are shorter than this, so most ticks begin in time.
+pub const CLOSURES_BEFORE_DUE_NS: u64 = 100_000;
 
 /// How precisely the kernel is asked to wake a thread that waits for a tick.
 ///

@@ -2,9 +2,9 @@
 
 use crate::driver_lock::Told;
 use crate::pool::Pool;
-use crate::queues::ticks::{NEVER, Taken, TickRef};
+use crate::queues::ticks::{Taken, TickRef};
 use crate::worker::WorkerShared;
-use heist_policy::{self as policy, TickChoice, TickView};
+use heist_policy::tick::{self as policy, TickChoice, TickView};
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
 
@@ -95,22 +95,22 @@ impl Pool {
         self.stealable_tick().is_some() || self.free_due_indices().next().is_some()
     }
 
-    /// When a thread that sleeps would have to rise for a tick of this index.
-    fn rise_ns(&self, index: u16) -> u64 {
+    /// What a thread that sleeps sees of this index: for a free one it would take the permit, and with it what is pinned there.
+    fn rise_view(&self, index: u16) -> TickView {
         let ticks = self.queues().ticks();
         match self.served(index) {
-            Served::ByNobody => ticks.due_ns(index),
-            served => {
-                let view = ticks.view(index, served == Served::Later);
-                view.due_ns.max(view.stealable_ns)
+            Served::ByNobody => {
+                let due_ns = ticks.due_ns(index);
+                TickView { due_ns, stealable_ns: due_ns }
             }
+            served => ticks.view(index, served == Served::Later),
         }
     }
 
     /// When the thread that waits in the driver has to rise for a tick, or for the watchdog.
     pub(crate) fn next_rise_ns(&self) -> u64 {
-        let rise = self.indices().map(|index| self.rise_ns(index)).min().unwrap_or(NEVER);
-        rise.min(self.watch_ticks_at_ns())
+        let views = self.indices().map(|index| (index.into(), self.rise_view(index)));
+        policy::nearest(None, views).unwrap_or(policy::NEVER).min(self.watch_ticks_at_ns())
     }
 
     /// A tick was queued at `index`, or its permit was given up: if that is news to the thread that waits, it is told. `comes_back`: the
@@ -121,7 +121,7 @@ impl Pool {
         if !is_planted("tick_hasten_unfenced") {
             fence(Ordering::SeqCst);
         }
-        match self.driver().hasten(self.rise_ns(index)) {
+        match self.driver().hasten(self.rise_view(index).stealable_ns) {
             Told::InTime => {}
             Told::Wake(thread) => self.wake_in_driver(thread),
             // LIVENESS: it gets to them itself, and the monitor sees if it does not.
@@ -138,7 +138,7 @@ impl Pool {
         }
         // ORDERING(TICK-E1): as in `hasten`.
         fence(Ordering::SeqCst);
-        if let Told::Wake(thread) = self.driver().hasten(self.rise_ns(index)) {
+        if let Told::Wake(thread) = self.driver().hasten(self.rise_view(index).stealable_ns) {
             self.wake_in_driver(thread);
         }
     }

@@ -6,7 +6,7 @@ use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::handle::Handle;
 use crate::stats::Recorder;
-use heist_policy::Overrun;
+use heist_policy::tick::Overrun;
 #[cfg(not(heist_loom))]
 use heist_pool::raw::global;
 use heist_pool::raw::pool::Pool;
@@ -29,7 +29,7 @@ use std::time::Duration;
 ///     Next::Stop
 /// });
 /// tick.wait().unwrap();
-/// assert_eq!(tick.stats().panics, 1);
+/// assert_eq!(tick.stats().totals.panics, 1);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnPanic {
@@ -309,6 +309,7 @@ impl Builder {
             watchdog: self.watchdog,
         };
         let schedule = Schedule::new(period_ns, self.overrun, first_ns);
-        Cell::spawn(pool, spec, schedule, Recorder::new(self.percentiles), Box::new(f)).map(Handle::new)
+        Cell::spawn(pool, spec, schedule, Recorder::new(self.percentiles, ticks.now_ns()), Box::new(f))
+            .map(Handle::new)
     }
 }

@@ -118,7 +118,8 @@ impl Context {
 
 thread_local! {
     /// The tick that the thread runs.
-    static RUNNING: StdCell<*const ()> = const { StdCell::new(std::ptr::null()) };
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no const block")]
+    static RUNNING: StdCell<*const ()> = StdCell::new(std::ptr::null());
 }
 
 /// The calling thread runs a tick, or a closure that was submitted to it.

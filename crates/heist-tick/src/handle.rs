@@ -21,7 +21,7 @@ use std::time::Duration;
 /// let region = tick::every(Duration::from_millis(50)).name("region 3").spawn(|_| Next::Continue);
 /// region.submit(|| println!("a packet has come")).unwrap();
 /// region.cancel_and_wait();
-/// assert_eq!(region.stats().closures, 1);
+/// assert_eq!(region.stats().totals.closures, 1);
 /// ```
 #[derive(Clone)]
 pub struct Handle {

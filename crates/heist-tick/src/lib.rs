@@ -42,6 +42,6 @@ pub use cell::schedule::Ledger;
 pub use context::{Context, Next};
 pub use error::{Error, Panicked, SubmitError};
 pub use handle::Handle;
-pub use heist_policy::Overrun;
+pub use heist_policy::tick::Overrun;
 pub use report::{Report, on_report};
-pub use stats::Stats;
+pub use stats::{Distribution, Histogram, Stats, Totals, Window, WindowStats};

@@ -1,16 +1,17 @@
 //! How much work the ticks of each index are, so that a new one goes where there is least.
 
-use heist_sync::std_atomic::{AtomicU64, AtomicUsize, Ordering};
+use heist_policy::tick as policy;
+use heist_sync::std_atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What a tick adds to its index: its mean run time by its period, in millionths. `None` as long as it has not run.
+/// What a tick adds to its index: how long it runs, in nanoseconds per second. `None` as long as it has not run.
 pub type Share = Option<u64>;
 
 #[derive(Default)]
 struct Load {
     /// Of those that have run.
-    sum: AtomicU64,
-    measured: AtomicUsize,
-    unmeasured: AtomicUsize,
+    busy_ns: AtomicU64,
+    measured: AtomicU32,
+    unmeasured: AtomicU32,
 }
 
 /// The load of each index. Written by the ticks themselves; a guess, so nothing is ordered by it.
@@ -21,18 +22,14 @@ impl Loads {
         Self((0..indices).map(|_| Load::default()).collect())
     }
 
-    /// The index with the least load among the first `indices`. A tick that has not run counts as the mean of those that have.
+    /// The index with the least load among the first `indices`, for a new tick.
     pub fn least(&self, indices: usize) -> u16 {
-        let loads = &self.0[..indices];
-        let measured: usize = loads.iter().map(|load| load.measured.load(Ordering::Relaxed)).sum();
-        let sum: u64 = loads.iter().map(|load| load.sum.load(Ordering::Relaxed)).sum();
-        // Before anything has run, their number decides.
-        let mean = (sum / measured.max(1) as u64).max(1);
-        let total = |load: &Load| {
-            load.sum.load(Ordering::Relaxed) + mean * load.unmeasured.load(Ordering::Relaxed) as u64
-        };
-        let least = loads.iter().enumerate().min_by_key(|(_, load)| total(load));
-        least.map_or(0, |(index, _)| index as u16)
+        let loads = self.0[..indices].iter().map(|load| policy::Load {
+            busy_ns: load.busy_ns.load(Ordering::Relaxed),
+            measured: load.measured.load(Ordering::Relaxed),
+            unmeasured: load.unmeasured.load(Ordering::Relaxed),
+        });
+        policy::place(loads).map_or(0, |index| index as u16)
     }
 
     /// A tick is served at `index` from here on.
@@ -40,7 +37,7 @@ impl Loads {
         let load = &self.0[usize::from(index)];
         match share {
             Some(share) => {
-                load.sum.fetch_add(share, Ordering::Relaxed);
+                load.busy_ns.fetch_add(share, Ordering::Relaxed);
                 load.measured.fetch_add(1, Ordering::Relaxed);
             }
             None => drop(load.unmeasured.fetch_add(1, Ordering::Relaxed)),
@@ -52,7 +49,7 @@ impl Loads {
         let load = &self.0[usize::from(index)];
         match share {
             Some(share) => {
-                load.sum.fetch_sub(share, Ordering::Relaxed);
+                load.busy_ns.fetch_sub(share, Ordering::Relaxed);
                 load.measured.fetch_sub(1, Ordering::Relaxed);
             }
             None => drop(load.unmeasured.fetch_sub(1, Ordering::Relaxed)),
@@ -77,9 +74,8 @@ mod tests {
             loads.add(index, Some(share));
         }
         assert_eq!(loads.least(3), 2);
-        // An unmeasured one counts as the mean, 136.
         loads.add(2, None);
-        assert_eq!(loads.least(3), 0);
+        assert_eq!(loads.least(3), 0, "one that has not run counts as the mean");
         assert_eq!(loads.least(1), 0, "a pool that could not start all its threads");
     }
 }

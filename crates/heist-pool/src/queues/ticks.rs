@@ -7,17 +7,15 @@
 use super::load::Loads;
 use crate::pool::Pool;
 use crossbeam_utils::CachePadded;
-use heist_policy::TickView;
+use heist_policy::tick::TickView;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::clock::Instant;
-use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, StdArc as Arc, lock};
 use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::time::Duration;
 
-/// A time that never comes.
-pub const NEVER: u64 = u64::MAX;
+pub use heist_policy::tick::NEVER;
 
 /// A tick, as far as the pool knows it.
 pub trait Tick: Send + Sync {
@@ -271,10 +269,7 @@ impl Ticks {
     pub(crate) fn steal(&self, index: u16, now_ns: u64, is_open: bool) -> Option<TickRef> {
         self.queue(index).change(|entries| {
             let first = entries.loose.first_entry()?;
-            let from_ns = if is_open { first.key().due_ns } else { first.key().due_ns.max(first.get().1) };
-            if is_planted("tick_taken_is_left") {
-                return (from_ns <= now_ns).then(|| Arc::clone(&first.get().0));
-            }
+            let from_ns = if is_open { first.key().due_ns } else { first.get().1 };
             (from_ns <= now_ns).then(|| first.remove().0)
         })
     }

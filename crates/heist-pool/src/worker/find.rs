@@ -266,8 +266,8 @@ impl Search {
             return false;
         }
         let window_ns = me.pool.queues().ticks().now_ns().saturating_sub(self.window_ns.get());
-        let must = policy::ticks_must_yield(self.tick_ns.get(), window_ns);
-        if !must && window_ns > tuning::TICKS_WINDOW_NS {
+        let must = policy::tick::ticks_must_yield(self.tick_ns.get(), window_ns);
+        if !must && window_ns > tuning::TICK_WINDOW_NS {
             self.tick_ns.set(0);
         }
         must

@@ -7,7 +7,7 @@ use super::schedule::Schedule;
 use super::{Cell, End, Spec};
 use crate::context::Next;
 use crate::stats::Recorder;
-use heist_policy::Overrun;
+use heist_policy::tick::Overrun;
 use heist_pool::raw::pool::{Config, Pool};
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{StdArc as Arc, thread};
@@ -76,7 +76,7 @@ fn tick() -> (Arc<Pool>, Arc<Cell>, Touched) {
         Next::Continue
     };
     let schedule = Schedule::new(PERIOD_NS, Overrun::Skip, 0);
-    let cell = Cell::spawn(&pool, spec, schedule, Recorder::new(false), Box::new(body)).unwrap();
+    let cell = Cell::spawn(&pool, spec, schedule, Recorder::new(false, 0), Box::new(body)).unwrap();
     (pool, cell, touched)
 }
 
@@ -109,7 +109,7 @@ fn a_cancel_against_a_run() {
     });
 }
 
-/// Bug hunted: two workers have the tick at once, one as its own and one as a thief, or both as thieves (`tick_taken_is_left`).
+/// Bug hunted: two workers have the tick at once, one as its own and one as a thief, or both as thieves.
 fn two_workers(is_first: bool, one: u16, other: u16) {
     let (pool, cell, touched) = tick();
     let (here, there) = (pool.clone(), pool.clone());

@@ -227,6 +227,7 @@ impl Cell {
         if is_news {
             state.end = Some(End::Cancelled);
             state.schedule.stop();
+            state.recorder.record_cancelled();
         }
         let aftermath = self.settle(&mut state);
         drop(state);

@@ -5,7 +5,7 @@ use super::{Cell, Place, State, Submitted};
 use crate::cell::End;
 use crate::context::{Context, Running};
 use crate::report::{self, Report};
-use heist_policy as policy;
+use heist_policy::tick as policy;
 use heist_pool::raw::job::{self, Payload};
 use heist_pool::raw::tick::{Taken, Tick};
 use heist_sync::{MutexGuard, StdArc as Arc, lock};
@@ -109,7 +109,7 @@ impl Cell {
         state.begun_ns = None;
         let took_ns = ended_ns.saturating_sub(begun_ns);
         state.recorder.record_run(ended_ns, lateness_ns, took_ns);
-        if took_ns > state.schedule.period_ns() {
+        if next_ns.is_some_and(|next_ns| ended_ns > next_ns) {
             state.recorder.record_overrun(ended_ns);
         }
         self.note_load(&mut state, took_ns);
@@ -129,6 +129,7 @@ impl Cell {
         if !state.schedule.is_ending() {
             state.schedule.end(step, ended_ns);
             if step == Step::Stop {
+                state.recorder.record_cancelled();
                 state.end.get_or_insert(End::Stopped);
             }
         }
@@ -139,13 +140,13 @@ impl Cell {
     fn note_load(&self, state: &mut State, took_ns: u64) {
         /// The newest run counts for one part in so many.
         const WEIGHT: u64 = 8;
-        const MILLION: u128 = 1_000_000;
+        const SECOND_NS: u128 = 1_000_000_000;
         state.mean_ns = match state.share {
             None => took_ns,
             Some(_) => state.mean_ns - state.mean_ns / WEIGHT + took_ns / WEIGHT,
         };
-        let share = u128::from(state.mean_ns) * MILLION / u128::from(state.schedule.period_ns());
-        let share = Some(u64::try_from(share).unwrap_or(MILLION as u64).min(MILLION as u64));
+        let share_ns = u128::from(state.mean_ns) * SECOND_NS / u128::from(state.schedule.period_ns());
+        let share = Some(share_ns.min(SECOND_NS) as u64);
         if share != state.share {
             let loads = self.ticks().loads();
             loads.remove(state.index, state.share);

@@ -1,7 +1,7 @@
 //! When a tick runs next, and what became of all its runs: a plain value, without a clock and without a lock.
 
 use crate::context::Next;
-use heist_policy::{self as policy, Overrun};
+use heist_policy::tick::{self as policy, Overrun};
 
 /// What became of a tick's runs.
 ///
@@ -51,6 +51,8 @@ pub(crate) struct Schedule {
     /// When the run before the next one was scheduled.
     last_ns: u64,
     next_ns: u64,
+    /// Missed periods in a row that were caught up with.
+    burst: u32,
     is_paused: bool,
     /// Runs that are let through while it is paused.
     steps: u64,
@@ -69,6 +71,7 @@ impl Schedule {
             overrun,
             last_ns: first_ns.saturating_sub(period_ns),
             next_ns: first_ns,
+            burst: 0,
             is_paused: false,
             steps: 0,
             sprints: 0,
@@ -100,20 +103,22 @@ impl Schedule {
     pub fn begin(&mut self, now_ns: u64) -> Run {
         debug_assert!(self.due_ns().is_some_and(|due_ns| due_ns <= now_ns));
         let scheduled_ns = self.next_ns;
-        let after = if self.sprints > 0 {
-            self.sprints -= 1;
-            // Late is what it is meant to be; `end` says when the next one is due.
-            policy::AfterRun { next_ns: now_ns.saturating_add(self.period_ns), skipped: 0 }
-        } else {
-            self.steps = self.steps.saturating_sub(1);
-            policy::after_run(self.overrun, scheduled_ns, now_ns, self.period_ns)
-        };
-        self.last_ns = after.next_ns.saturating_sub(self.period_ns);
-        self.next_ns = after.next_ns;
+        // A sprint's runs are meant to be late; `end` says when the next one is due.
+        let is_sprint = self.sprints > 0;
+        let overrun = if is_sprint { Overrun::Delay } else { self.overrun };
+        match self.sprints {
+            0 => self.steps = self.steps.saturating_sub(1),
+            _ => self.sprints -= 1,
+        }
+        // Only whether it has overrun depends on its end.
+        let next = policy::after_run(overrun, scheduled_ns, self.period_ns, now_ns, now_ns, self.burst);
+        self.burst = if is_sprint { 0 } else { next.burst };
+        self.last_ns = next.due_ns.saturating_sub(self.period_ns);
+        self.next_ns = next.due_ns;
         self.ledger.run += 1;
-        self.ledger.skipped += after.skipped;
-        self.ledger.scheduled += after.count();
-        Run { scheduled_ns, count: after.count() }
+        self.ledger.skipped += next.skipped;
+        self.ledger.scheduled += next.skipped + 1;
+        Run { scheduled_ns, count: next.skipped + 1 }
     }
 
     /// The run has ended.

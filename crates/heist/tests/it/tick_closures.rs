@@ -56,7 +56,7 @@ fn in_order_and_never_beside_a_run() {
     }
     assert_eq!(next, [300; 3]);
     tick.cancel_and_wait();
-    assert_eq!((tick.stats().closures, tick.stats().panics), (900, 0));
+    assert_eq!((tick.stats().totals.closures, tick.stats().totals.panics), (900, 0));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn a_panic_of_one_is_not_the_ticks() {
     tick.submit(move || done.send(()).unwrap()).unwrap();
     ran.recv().unwrap();
     tick.cancel_and_wait();
-    assert_eq!(tick.stats().panics, 0);
+    assert_eq!(tick.stats().totals.panics, 0);
 }
 
 #[test]

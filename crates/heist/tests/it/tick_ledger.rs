@@ -145,7 +145,7 @@ fn check(workers: usize, runs: usize, seed: u64) {
         assert_eq!(ledger.run, own.runs.load(Ordering::Relaxed), "runs");
         assert_eq!(ledger.run + ledger.skipped, own.periods.load(Ordering::Relaxed), "periods");
         assert_eq!(
-            (stats.closures, own.closures.load(Ordering::Relaxed)),
+            (stats.totals.closures, own.closures.load(Ordering::Relaxed)),
             (*accepted, *accepted),
             "closures"
         );

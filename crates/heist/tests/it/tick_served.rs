@@ -50,7 +50,7 @@ fn others_take_what_is_behind_a_stuck_tick() {
     }
     gate.open();
     stuck.wait().unwrap();
-    assert!(ticks.iter().any(|(tick, _)| tick.stats().steals > 0), "somebody has taken them over");
+    assert!(ticks.iter().any(|(tick, _)| tick.stats().totals.steals > 0), "somebody has taken them over");
     for (tick, _) in &ticks {
         tick.cancel_and_wait();
     }
@@ -278,7 +278,9 @@ fn panics_are_reported_each() {
     }
     tick.cancel_and_wait();
     let stats = tick.stats();
-    assert!(stats.panics == stats.ledger.run && stats.panics >= 3 && stats.ledger.is_balanced());
+    assert!(
+        stats.totals.panics == stats.ledger.run && stats.totals.panics >= 3 && stats.ledger.is_balanced()
+    );
     let stops = tick::every(MS).name("panics").spawn_on(&pool, |_| panic!("at last"));
     assert_eq!(stops.wait().unwrap_err().message(), "at last");
     assert_eq!(stops.stats().ledger.run, 1);

@@ -1,0 +1,161 @@
+//! Sums over the last seconds and minutes, in fixed memory.
+//!
+//! Time is cut into slices; what happens is added to the present slice of three rings, and a window is the present slice with as many
+//! before it as the window is long. So it covers at least its length, and at most one slice more; what divides by time divides by what
+//! is really covered, which is less only for what is younger than the window.
+//!
+//! | ring | windows | slices |
+//! |---|---|---|
+//! | short | 5 s, 15 s | `N` - 1 in 15 s, and the present one |
+//! | middle | 1 min | 2, and the present one |
+//! | long | 5 min, 15 min | `N` - 1 in 15 min, and the present one |
+
+use super::window::Window;
+
+/// What a slice of a ring adds up.
+pub(super) trait Slice: Default {
+    /// Forgets everything: the slice is used for another time.
+    fn clear(&mut self);
+    /// Adds what another slice has added up.
+    fn merge(&mut self, other: &Self);
+}
+
+/// How many slices the window of a minute has, besides the present one.
+const PER_MINUTE: usize = 2;
+
+/// The slices of all windows. `N` is one more than a multiple of three, so that a third of a ring is whole slices.
+#[derive(Clone, Debug)]
+pub(super) struct Rings<T, const N: usize> {
+    short: [T; N],
+    middle: [T; PER_MINUTE + 1],
+    long: [T; N],
+}
+
+impl<T: Slice, const N: usize> Rings<T, N> {
+    const SHORT_NS: u64 = {
+        assert!(N % 3 == 1 && N > 1, "a third of the slices before the present one is one of the windows");
+        Window::Secs15.length_ns() / (N as u64 - 1)
+    };
+    const MIDDLE_NS: u64 = Window::Min1.length_ns() / PER_MINUTE as u64;
+    const LONG_NS: u64 = Window::Min15.length_ns() / (N as u64 - 1);
+
+    pub(super) fn new() -> Self {
+        let slice = |_| T::default();
+        Self {
+            short: std::array::from_fn(slice),
+            middle: std::array::from_fn(slice),
+            long: std::array::from_fn(slice),
+        }
+    }
+
+    /// Makes room for what happens at the age `to_ns`, if the last that happened was at `from_ns` or before.
+    pub(super) fn advance(&mut self, from_ns: u64, to_ns: u64) {
+        clear_between(&mut self.short, from_ns / Self::SHORT_NS, to_ns / Self::SHORT_NS);
+        clear_between(&mut self.middle, from_ns / Self::MIDDLE_NS, to_ns / Self::MIDDLE_NS);
+        clear_between(&mut self.long, from_ns / Self::LONG_NS, to_ns / Self::LONG_NS);
+    }
+
+    /// Adds what happens at the age `age_ns`, up to which the rings have advanced.
+    pub(super) fn record(&mut self, age_ns: u64, add: impl Fn(&mut T)) {
+        add(&mut self.short[place(age_ns / Self::SHORT_NS, N)]);
+        add(&mut self.middle[place(age_ns / Self::MIDDLE_NS, PER_MINUTE + 1)]);
+        add(&mut self.long[place(age_ns / Self::LONG_NS, N)]);
+    }
+
+    /// The sum of a window that ends at `now_ns`, and how long it is, if the rings have advanced to `recorded_ns` and not beyond `now_ns`.
+    pub(super) fn sum(&self, window: Window, recorded_ns: u64, now_ns: u64) -> (T, u64) {
+        let (ring, slice_ns) = match window {
+            Window::Secs5 | Window::Secs15 => (&self.short[..], Self::SHORT_NS),
+            Window::Min1 => (&self.middle[..], Self::MIDDLE_NS),
+            Window::Min5 | Window::Min15 => (&self.long[..], Self::LONG_NS),
+        };
+        let first = (now_ns / slice_ns).saturating_sub(window.length_ns() / slice_ns);
+        let mut sum = T::default();
+        // Later slices have not been cleared yet, and nothing has happened in them.
+        for number in first..=recorded_ns / slice_ns {
+            sum.merge(&ring[place(number, ring.len())]);
+        }
+        (sum, now_ns - first * slice_ns)
+    }
+}
+
+fn place(number: u64, len: usize) -> usize {
+    (number % len as u64) as usize
+}
+
+/// Clears the slices after the one with the number `from` up to `to`, each once.
+fn clear_between<T: Slice>(ring: &mut [T], from: u64, to: u64) {
+    let first = (from + 1).max((to + 1).saturating_sub(ring.len() as u64));
+    for number in first..=to {
+        ring[place(number, ring.len())].clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    impl Slice for Vec<u64> {
+        fn clear(&mut self) {
+            Vec::clear(self);
+        }
+
+        fn merge(&mut self, other: &Self) {
+            self.extend(other);
+        }
+    }
+
+    fn check<const N: usize>(steps: &[u64], more_ns: u64) -> Result<(), TestCaseError> {
+        let mut rings = Rings::<Vec<u64>, N>::new();
+        let (mut now_ns, mut all) = (0, Vec::new());
+        for step in steps {
+            rings.advance(now_ns, now_ns + step);
+            now_ns += step;
+            rings.record(now_ns, |slice| slice.push(now_ns));
+            all.push(now_ns);
+        }
+        let recorded_ns = now_ns;
+        now_ns += more_ns;
+        for window in Window::ALL {
+            let (mut sum, covered_ns) = rings.sum(window, recorded_ns, now_ns);
+            sum.sort_unstable();
+            let since_ns = now_ns - covered_ns;
+            let expected: Vec<u64> = all.iter().copied().filter(|&at_ns| at_ns >= since_ns).collect();
+            prop_assert_eq!(sum, expected, "{} at {}", window, now_ns);
+            prop_assert!(covered_ns >= window.length_ns().min(now_ns));
+            let slices = if window == Window::Min1 { 2 } else { N as u64 - 1 };
+            let longest = if window <= Window::Min1 { Window::Secs15.max(window) } else { Window::Min15 };
+            prop_assert!(covered_ns < window.length_ns() + longest.length_ns() / slices);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        /// A window has exactly what happened in the time that it says it covers.
+        #[test]
+        fn nothing_is_counted_twice_or_too_early_or_too_late(
+            steps in prop::collection::vec(
+                prop_oneof![Just(0), 0..SECOND, 0..100 * SECOND, 0..3000 * SECOND],
+                0..60,
+            ),
+            more_ns in prop_oneof![Just(0), 0..20 * SECOND, 0..3000 * SECOND],
+        ) {
+            check::<4>(&steps, more_ns)?;
+            check::<7>(&steps, more_ns)?;
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_clock_is_no_edge() {
+        let mut rings = Rings::<Vec<u64>, 7>::new();
+        rings.advance(0, u64::MAX);
+        rings.record(u64::MAX, |slice| slice.push(1));
+        for window in Window::ALL {
+            assert_eq!(rings.sum(window, u64::MAX, u64::MAX).0, [1], "{window}");
+            assert_eq!(rings.sum(window, 0, u64::MAX).0, [0; 0], "{window}");
+        }
+    }
+}
