@@ -1,11 +1,12 @@
 //! A few ticks on an idle pool, against a thread that does nothing but sleep until each of the same times.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::US;
+use crate::machine::stolen_time;
 use crate::race::{Plan, Race, Series};
 use crate::report::{Bar, Row, Sense, Table};
 use crate::tasks::figures::Figures;
@@ -25,14 +26,20 @@ pub fn table(plan: &mut Plan) -> Option<Table> {
         return None;
     }
     let window = Duration::from_secs(plan.size(5, 2));
+    let (start, stolen) = (Instant::now(), stolen_time());
     let mut race = Race::new();
     race.enter(BARE, || Visit { value: (), samples_ns: bare(window) });
     #[cfg(feature = "heist")]
     race.enter("heist", || Visit { value: (), samples_ns: ticks(window) });
     let series = race.run(plan.rounds(3, 2), &mut plan.rng);
-    let rows = [("p50", 0.5, true), ("p95", 0.95, true), ("p99", 0.99, false), ("max", 1.0, false)]
-        .map(|(name, share, is_judged)| row(name, share, is_judged, &series));
-    Some(super::table(title, "us late", rows.into()))
+    let stolen = (stolen_time() - stolen).as_nanos() as f64 / US / start.elapsed().as_secs_f64();
+    let mut rows: Vec<Row> =
+        [("p50", 0.5, true), ("p95", 0.95, true), ("p99", 0.99, false), ("max", 1.0, false)]
+            .map(|(name, share, is_judged)| row(name, share, is_judged, &series))
+            .into();
+    let stolen = Figures { best: stolen, median: stolen, samples: 1 };
+    rows.push(super::row("stolen by the host, us a second", stolen, Vec::new()));
+    Some(super::table(title, "us late", rows))
 }
 
 /// heist's figure, with the thread's in the bar; the thread's where heist is not there.

@@ -7,8 +7,9 @@
 use heist::net::{TcpListener, TcpStream};
 use heist::prelude::*;
 use heist::task::JoinSet;
-use heist::tick::{self, Handle, Ledger, Next, Stats};
+use heist::tick::{self, Handle, Ledger, Next, Window, WindowStats};
 use heist::time::{Duration, Instant, interval, interval_at, timeout};
+use std::cmp::Reverse;
 use std::fmt;
 use std::future::Future;
 use std::io::{self, IsTerminal, Write};
@@ -130,10 +131,6 @@ impl World {
         self.0.iter().map(|served| served.region.lock().unwrap().packets).sum()
     }
 
-    fn stats(&self) -> Vec<Stats> {
-        self.0.iter().map(|served| served.tick.stats()).collect()
-    }
-
     /// All regions end at once; what was submitted is done.
     fn close(&self) {
         for served in &self.0 {
@@ -172,50 +169,7 @@ async fn play(player: u16, server: SocketAddr, is_over: Arc<AtomicBool>) -> io::
 struct Table<W> {
     out: W,
     is_terminal: bool,
-    /// Of each region, at the last look.
-    before: Vec<Stats>,
     looks: u32,
-}
-
-/// How one region did since the last look.
-struct Row {
-    region: usize,
-    runs: u64,
-    skipped: u64,
-    run_time: Duration,
-    lateness: Duration,
-}
-
-impl Row {
-    fn new(region: usize, now: &Stats, before: &Stats) -> Row {
-        Row {
-            region,
-            runs: now.ledger.run - before.ledger.run,
-            skipped: now.ledger.skipped - before.ledger.skipped,
-            run_time: now.run_time - before.run_time,
-            lateness: now.lateness - before.lateness,
-        }
-    }
-
-    /// Of several regions together.
-    fn sum(rows: &[Row]) -> Row {
-        let zero = Stats::default();
-        rows.iter().fold(Row::new(0, &zero, &zero), |sum, row| Row {
-            region: 0,
-            runs: sum.runs + row.runs,
-            skipped: sum.skipped + row.skipped,
-            run_time: sum.run_time + row.run_time,
-            lateness: sum.lateness + row.lateness,
-        })
-    }
-
-    /// Runs a second, milliseconds for each, and how late they were.
-    fn figures(&self, regions: usize) -> String {
-        let ms = |time: Duration| time.as_secs_f64() * 1e3 / self.runs.max(1) as f64;
-        let tps = self.runs as f64 / regions as f64 / SECOND.as_secs_f64();
-        let (mspt, late) = (ms(self.run_time), ms(self.lateness));
-        format!("{tps:5.1} TPS  {mspt:6.3} MSPT  {late:6.3} ms late  {:3} skipped", self.skipped)
-    }
 }
 
 impl<W: Write> Table<W> {
@@ -223,36 +177,38 @@ impl<W: Write> Table<W> {
     const SHOWN: usize = 10;
 
     fn new(out: W, is_terminal: bool) -> Table<W> {
-        Table { out, is_terminal, before: vec![Stats::default(); usize::from(REGIONS)], looks: 0 }
+        Table { out, is_terminal, looks: 0 }
     }
 
     fn show(&mut self, world: &World) -> io::Result<()> {
-        let now = world.stats();
-        let looks = now.iter().zip(&self.before).enumerate();
-        let mut rows: Vec<Row> = looks.map(|(region, (now, before))| Row::new(region, now, before)).collect();
-        self.before = now;
+        let mut regions: Vec<(&str, WindowStats)> = world
+            .0
+            .iter()
+            .map(|Served { tick, .. }| (tick.name().unwrap_or_default(), *tick.stats().window(Window::Secs5)))
+            .collect();
+        let is_first = self.looks == 0;
         self.looks += 1;
-        let (seconds, packets) = (self.looks, world.packets());
-        let all = Row::sum(&rows).figures(rows.len());
-        if self.is_terminal {
-            self.back()?;
+        if self.is_terminal && !is_first {
+            // To the first line of the table that is there, and that away.
+            write!(self.out, "\x1b[{}A\x1b[J", Self::SHOWN + 1)?;
         }
-        writeln!(self.out, "{seconds:4} s  {} regions  {all}  {packets} packets", rows.len())?;
+        let count = regions.len();
+        let tps = regions.iter().map(|(_, recent)| recent.tps).sum::<f64>() / count as f64;
+        let mspt = regions.iter().map(|(_, recent)| recent.mspt.mean).sum::<Duration>() / count as u32;
+        let skipped: u64 = regions.iter().map(|(_, recent)| recent.skipped).sum();
+        let (seconds, packets) = (self.looks, world.packets());
+        writeln!(
+            self.out,
+            "{seconds:4} s  {count} regions  TPS {tps:.1}, MSPT {:.2}, skipped {skipped}  {packets} packets",
+            mspt.as_secs_f64() * 1e3
+        )?;
         if self.is_terminal {
-            rows.sort_by_key(|row| std::cmp::Reverse(row.run_time));
-            for row in &rows[..Self::SHOWN] {
-                writeln!(self.out, "        region {:3}  {}", row.region, row.figures(1))?;
+            regions.sort_by_key(|(_, recent)| Reverse(recent.mspt.mean));
+            for (name, recent) in &regions[..Self::SHOWN] {
+                writeln!(self.out, "        {name:10}  {recent}")?;
             }
         }
         self.out.flush()
-    }
-
-    /// To the first line of the table that is there, if one is, and that away.
-    fn back(&mut self) -> io::Result<()> {
-        match self.looks {
-            1 => Ok(()),
-            _ => write!(self.out, "\x1b[{}A\x1b[J", Self::SHOWN + 1),
-        }
     }
 }
 
@@ -308,7 +264,7 @@ fn play_until(stop: impl Future, out: impl Write, is_terminal: bool) -> io::Resu
     let table = Table::new(out, is_terminal);
     let sent = heist::block_on(serve(&world, table, stop))?;
     world.close();
-    let ledgers = world.stats().iter().map(|stats| stats.ledger).collect();
+    let ledgers = world.0.iter().map(|served| served.tick.stats().ledger).collect();
     Ok(Summary { sent, heard: world.packets(), ledgers })
 }
 
