@@ -65,7 +65,7 @@ fn bare(window: Duration) -> Vec<f64> {
     let mut due = now();
     let wakes = window.as_nanos() / u128::from(gap.tv_nsec as u64);
     let late = |_| {
-        due = due + gap;
+        due += gap;
         clock_nanosleep_absolute(ClockId::Monotonic, &due).expect("no signal comes");
         let late = now() - due;
         late.tv_sec as f64 * 1e9 + late.tv_nsec as f64
