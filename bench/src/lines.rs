@@ -11,7 +11,9 @@ use crate::args::Args;
 use crate::machine::Watch;
 use crate::race::Plan;
 use crate::report::{Report, Table};
-use crate::{beside, cold, deque, everyday, fib, idle, iters, little, loops, nested, spawn, tasks, tree};
+use crate::{
+    beside, cold, deque, everyday, fib, idle, iters, little, loops, nested, spawn, tasks, ticks, tree,
+};
 
 /// Above this share of a core in the hands of others, best times on all cores are too high.
 const BUSY: f64 = 0.1;
@@ -52,6 +54,8 @@ pub enum Line {
     Http,
     /// Latency of sockets, timers, wakes and spawns while all workers compute, 2 workers
     Beside,
+    /// Ticks: lateness alone, uneven, beside a loop and behind a stuck one, and CPU time, 2 workers
+    Ticks,
     /// CPU time of hardly any load: a few timers, tasks or jobs a second, 2 workers
     Little,
     /// CPU time and wake-ups of an idle pool
@@ -77,6 +81,7 @@ impl Line {
             Line::Echo => tasks::echo::line(plan),
             Line::Http => tasks::http::line(plan),
             Line::Beside => beside::line(plan),
+            Line::Ticks => ticks::line(plan),
             Line::Little => little::line(plan),
             Line::Idle => idle::line(plan),
         }

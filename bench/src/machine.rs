@@ -1,7 +1,10 @@
 //! How much of the machine others used: a figure measured beside a busy neighbour is not worth its digits.
 
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// The field of /proc/stat with the time that the hypervisor gave to others.
+const STOLEN: usize = 7;
 
 /// CPU time so far, in clock ticks.
 pub struct Watch {
@@ -24,19 +27,33 @@ impl Watch {
     }
 }
 
-fn all_ticks() -> u64 {
+/// How long the hypervisor has let this machine's cores wait so far.
+pub fn stolen_time() -> Duration {
+    Duration::from_secs(stolen(&all_cores())) / rustix::param::clock_ticks_per_second() as u32
+}
+
+fn all_cores() -> String {
     let stat = fs::read_to_string("/proc/stat").expect("/proc/stat can be read");
-    busy(stat.lines().next().expect("/proc/stat starts with the sum of all cores"))
+    stat.lines().next().expect("/proc/stat starts with the sum of all cores").into()
+}
+
+fn all_ticks() -> u64 {
+    busy(&all_cores())
+}
+
+fn ticks(line: &str) -> Vec<u64> {
+    let fields = line.split_whitespace().skip(1);
+    fields.map(|field| field.parse().expect("/proc/stat counts in whole ticks")).collect()
 }
 
 /// user, nice, system, irq, softirq and steal of a line of /proc/stat; guests are part of user.
 fn busy(line: &str) -> u64 {
-    let ticks: Vec<u64> = line
-        .split_whitespace()
-        .skip(1)
-        .map(|field| field.parse().expect("/proc/stat counts in whole ticks"))
-        .collect();
-    [0, 1, 2, 5, 6, 7].iter().map(|&field| ticks[field]).sum()
+    let ticks = ticks(line);
+    [0, 1, 2, 5, 6, STOLEN].iter().map(|&field| ticks[field]).sum()
+}
+
+fn stolen(line: &str) -> u64 {
+    ticks(line)[STOLEN]
 }
 
 fn own_ticks() -> u64 {
@@ -59,6 +76,11 @@ mod tests {
     #[test]
     fn busy_leaves_out_idle_iowait_and_guests() {
         assert_eq!(busy("cpu  1 2 4 1000 2000 8 16 32 4000 8000"), 63);
+    }
+
+    #[test]
+    fn stolen_is_the_hypervisors_field() {
+        assert_eq!(stolen("cpu  1 2 4 1000 2000 8 16 32 4000 8000"), 32);
     }
 
     #[test]

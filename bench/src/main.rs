@@ -24,6 +24,7 @@ mod race;
 mod report;
 mod spawn;
 mod tasks;
+mod ticks;
 mod tree;
 mod visit;
 

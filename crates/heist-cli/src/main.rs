@@ -14,7 +14,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Uneven work by static split and by stealing, and a recursive sum with the speed-up reached
+    /// Uneven work by static split and by stealing, a recursive sum with the speed-up reached, and how late ticks are
     Demo(demo::Arguments),
 }
 

@@ -1,6 +1,7 @@
 //! What a pool does, in under a minute.
 
 mod sum;
+mod ticks;
 mod uneven;
 
 use std::error::Error;
@@ -13,7 +14,7 @@ pub struct Arguments {
     /// How many workers
     #[arg(long, default_value_t = 4)]
     workers: usize,
-    /// Columns of the timeline
+    /// Columns of the timelines
     #[arg(long, default_value_t = 100)]
     width: usize,
     /// Write the trace of the stealing run here, for ui.perfetto.dev
@@ -21,7 +22,7 @@ pub struct Arguments {
     trace: Option<PathBuf>,
 }
 
-/// Runs both parts and tells about them.
+/// Runs all parts and tells about them.
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let Arguments { workers, width, trace } = arguments;
     if *workers == 0 {
@@ -42,6 +43,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Er
         writeln!(out, "trace written to {}\n", path.display())?;
     }
     sum::show(&pool, out)?;
+    ticks::show(&pool, *width, out)?;
     pool.shutdown()?;
     Ok(())
 }
