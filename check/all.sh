@@ -38,7 +38,7 @@ sys.exit(0 if found else "no tests of " + " ".join(sys.argv[1:]))' "$@")
 say "format";  cargo fmt --all -- --check
 say "clippy";  cargo clippy --workspace --all-targets -- -D warnings
 say "features"
-for features in "" async net hyper,tracing trace-output; do
+for features in "" async net tick hyper,tracing trace-output; do
     cargo clippy --quiet -p heist --no-default-features --features "$features" -- -D warnings
 done
 # What a program that only forks and loops builds besides heist itself. rayon's own number is 5.

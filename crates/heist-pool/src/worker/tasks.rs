@@ -63,7 +63,10 @@ impl OwnTasks {
         let until_ns = driver.wait_for_ticks(me.id(), || pool.next_rise_ns());
         let at_most = (until_ns < NEVER).then(|| {
             self.ask_for_precision(me);
-            Duration::from_nanos(until_ns.saturating_sub(ticks.now_ns()).max(least_ns))
+            let left_ns = until_ns.saturating_sub(ticks.now_ns());
+            // What is due already does not wait for what is due soon.
+            let sleep_ns = if left_ns == 0 { 0 } else { left_ns.max(tuning::TICK_SLEEP_LEAST_NS) };
+            Duration::from_nanos(sleep_ns.max(least_ns))
         });
         let parker = me.shared.parker();
         // LIVENESS(TICK-E1): who queues an earlier tick from here on leaves a token, and with a token neither of these waits.
