@@ -18,7 +18,7 @@ const BUCKETS: usize = (LARGEST_BITS - PER_OCTAVE_BITS + 1) as usize * PER_OCTAV
 /// 2^45 on (9.7 hours, as nanoseconds) they are told apart by [`max`](Self::max) alone.
 ///
 /// ```
-/// let mut times = tick::Histogram::new();
+/// let mut times = heist::tick::Histogram::new();
 /// for ns in 1..=1000 {
 ///     times.record(ns);
 /// }
@@ -36,7 +36,7 @@ impl Histogram {
     /// One without values.
     ///
     /// ```
-    /// assert_eq!(tick::Histogram::new().count(), 0);
+    /// assert_eq!(heist::tick::Histogram::new().count(), 0);
     /// ```
     #[must_use]
     pub const fn new() -> Self {
@@ -48,7 +48,7 @@ impl Histogram {
     /// A bucket holds up to `u32::MAX` of them, and then stays as it is.
     ///
     /// ```
-    /// let mut times = tick::Histogram::new();
+    /// let mut times = heist::tick::Histogram::new();
     /// times.record(1_500);
     /// assert_eq!(times.max(), 1_500);
     /// ```
@@ -63,7 +63,7 @@ impl Histogram {
     /// Adds all values of another one.
     ///
     /// ```
-    /// let (mut all, mut more) = (tick::Histogram::new(), tick::Histogram::new());
+    /// let (mut all, mut more) = (heist::tick::Histogram::new(), heist::tick::Histogram::new());
     /// all.record(1);
     /// more.record(2);
     /// all.merge(&more);
@@ -80,10 +80,10 @@ impl Histogram {
     /// Forgets all values.
     ///
     /// ```
-    /// let mut times = tick::Histogram::new();
+    /// let mut times = heist::tick::Histogram::new();
     /// times.record(7);
     /// times.clear();
-    /// assert_eq!(times, tick::Histogram::new());
+    /// assert_eq!(times, heist::tick::Histogram::new());
     /// ```
     pub fn clear(&mut self) {
         *self = Self::new();
@@ -92,7 +92,7 @@ impl Histogram {
     /// How many values there are.
     ///
     /// ```
-    /// let mut times = tick::Histogram::new();
+    /// let mut times = heist::tick::Histogram::new();
     /// times.record(7);
     /// assert_eq!(times.count(), 1);
     /// ```
@@ -104,7 +104,7 @@ impl Histogram {
     /// The mean of all values, exactly, rounded down; 0 if there are none. Too small if their sum is more than `u64::MAX`.
     ///
     /// ```
-    /// let mut times = tick::Histogram::new();
+    /// let mut times = heist::tick::Histogram::new();
     /// times.record(10);
     /// times.record(21);
     /// assert_eq!(times.mean(), 15);
@@ -117,7 +117,7 @@ impl Histogram {
     /// The largest value, exactly; 0 if there are none.
     ///
     /// ```
-    /// let mut times = tick::Histogram::new();
+    /// let mut times = heist::tick::Histogram::new();
     /// times.record(u64::MAX);
     /// assert_eq!(times.max(), u64::MAX);
     /// ```
@@ -132,7 +132,7 @@ impl Histogram {
     /// for the least value, and one above 1 as 1.
     ///
     /// ```
-    /// let mut times = tick::Histogram::new();
+    /// let mut times = heist::tick::Histogram::new();
     /// for ns in [3, 1, 100, 2] {
     ///     times.record(ns);
     /// }

@@ -30,14 +30,14 @@ impl Window {
     /// All of them, the shortest first.
     ///
     /// ```
-    /// assert!(tick::Window::ALL.is_sorted_by_key(|window| window.length()));
+    /// assert!(heist::tick::Window::ALL.is_sorted_by_key(|window| window.length()));
     /// ```
     pub const ALL: [Self; 5] = [Self::Secs5, Self::Secs15, Self::Min1, Self::Min5, Self::Min15];
 
     /// How long it is.
     ///
     /// ```
-    /// assert_eq!(tick::Window::Min1.length().as_secs(), 60);
+    /// assert_eq!(heist::tick::Window::Min1.length().as_secs(), 60);
     /// ```
     #[must_use]
     pub const fn length(self) -> Duration {
