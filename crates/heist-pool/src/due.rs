@@ -103,7 +103,12 @@ impl Pool {
                 let due_ns = ticks.due_ns(index);
                 TickView { due_ns, stealable_ns: due_ns }
             }
-            served => ticks.view(index, served == Served::Later),
+            served => {
+                let TickView { due_ns, stealable_ns } = ticks.view(index, served == Served::Later);
+                // While somebody changes the queue, the one may be known before the other. Nobody finds a tick before both say so, so
+                // nobody rises for it in vain.
+                TickView { due_ns, stealable_ns: stealable_ns.max(ticks.due_ns(index)) }
+            }
         }
     }
 

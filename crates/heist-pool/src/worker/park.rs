@@ -186,8 +186,8 @@ impl Sleep {
         let due = bound.or_else(|| pool.stealable_tick())?;
         let mut open = me.permits().open();
         if !open.unpark(me.id()) {
-            // Somebody has just woken us: what we were given is written down.
-            return None;
+            // LIVENESS: somebody wakes us, and unparks us once it has written down what we are given. That is worth a wait.
+            return Some(false);
         }
         let is_own = open.free().contains(&due) && open.may_have(me.shared.home(), due);
         let index = if is_own { open.acquire(me.id(), due) } else { None };

@@ -77,6 +77,8 @@ impl OwnTasks {
                 parker.park_in(|| pool.driver().interrupter(), || self.turn(&driver, patience));
             }
             Some(at_most) => drop(parker.park_timeout(at_most)),
+            // A tick runs, and whoever queues it again unparks us.
+            None if pool.driver().has_ticks() => parker.park(),
             None => {}
         }
         drop(driver);

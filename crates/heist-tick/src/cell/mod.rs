@@ -74,8 +74,8 @@ struct State {
     /// Taken out while it runs.
     body: Option<Body>,
     submitted: VecDeque<Submitted>,
-    /// Closures that were cut short are not due before that.
-    closures_from_ns: u64,
+    /// Closures that have made room for a tick are not due before that; then it is their turn.
+    closures_from_ns: Option<u64>,
     /// Since when the run or closure lasts that is under way.
     begun_ns: Option<u64>,
     /// Threads that wait for its end.
@@ -89,7 +89,8 @@ impl State {
     fn when(&self, spec: &Spec, steal_after_ns: u64) -> Option<When> {
         let run_ns = self.schedule.due_ns();
         let oldest_ns = self.submitted.front().map(|submitted| submitted.at_ns);
-        let closures_ns = oldest_ns.map(|at_ns| at_ns.max(self.closures_from_ns));
+        let closures_ns =
+            oldest_ns.map(|at_ns| self.closures_from_ns.map_or(at_ns, |from_ns| at_ns.max(from_ns)));
         let due_ns = run_ns.into_iter().chain(closures_ns).min()?;
         let late_from_ns = run_ns.into_iter().chain(oldest_ns).min()?;
         let stealable_ns = match spec.is_pinned {
@@ -145,7 +146,7 @@ impl Cell {
             mean_ns: 0,
             body: Some(body),
             submitted: VecDeque::new(),
-            closures_from_ns: 0,
+            closures_from_ns: None,
             begun_ns: None,
             waiters: Vec::new(),
             recorder,

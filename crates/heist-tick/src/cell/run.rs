@@ -39,11 +39,13 @@ impl State {
         } else {
             let due_ns = next_due_ns.min(run_ns.unwrap_or(next_due_ns));
             let until_due_ns = due_ns.saturating_sub(now_ns);
-            let may = policy::closures_may_go_on(turn.closures_ns, until_due_ns);
+            // LIVENESS: they make room once. Two ticks whose closures made room for each other would else take turns forever.
+            let is_their_turn = self.closures_from_ns.is_some() && !turn.has_run_closure;
+            let may = is_their_turn || policy::closures_may_go_on(turn.closures_ns, until_due_ns);
             if !may {
                 // Behind the tick that is what has stopped them, or behind all that is due now.
                 let is_time_up = policy::closures_may_go_on(0, until_due_ns);
-                self.closures_from_ns = if is_time_up { now_ns } else { due_ns };
+                self.closures_from_ns = Some(if is_time_up { now_ns } else { due_ns });
             }
             may
         };
@@ -66,6 +68,7 @@ impl Cell {
     ) -> MutexGuard<'a, State> {
         let begun_ns = self.ticks().now_ns();
         state.begun_ns = Some(begun_ns);
+        state.closures_from_ns = None;
         drop(state);
         let running = Running::enter(self);
         let result = job::halt_unwinding(closure.run);

@@ -180,10 +180,12 @@ impl Schedule {
 
     /// Makes the next `n` runs due one right after the other.
     pub fn sprint(&mut self, n: u64, now_ns: u64) {
-        if n > 0 {
-            self.sprints = self.sprints.saturating_add(n);
-            self.next_ns = self.next_ns.min(now_ns);
+        if n == 0 {
+            return;
         }
+        // A run that was held back is not late: it is due from here on.
+        self.next_ns = self.due_ns().map_or(now_ns, |due_ns| due_ns.min(now_ns));
+        self.sprints = self.sprints.saturating_add(n);
     }
 }
 
@@ -241,8 +243,8 @@ mod tests {
         run(&mut schedule, 115);
         assert_eq!(schedule.due_ns(), None);
         schedule.sprint(2, 130);
-        run(&mut schedule, 130);
-        assert_eq!(schedule.due_ns(), Some(130), "a sprint does not");
+        assert_eq!(run(&mut schedule, 131).scheduled_ns, 130, "it is not late, for it was not due");
+        assert_eq!(schedule.due_ns(), Some(131), "a sprint does not");
         run(&mut schedule, 131);
         assert_eq!(schedule.due_ns(), None);
         schedule.resume(1000);

@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 
 const RUNS: usize = 100_000;
 const TICKS: usize = 40;
-/// No due tick waits for longer.
-const UNSERVED: Duration = Duration::from_secs(1);
 
 /// A tick, and what it says of itself.
 struct Counted {
@@ -33,7 +31,6 @@ struct Own {
     periods: AtomicU64,
     closures: AtomicU64,
     is_inside: AtomicBool,
-    latest_ns: AtomicU64,
 }
 
 impl Own {
@@ -64,7 +61,6 @@ fn spawn(pool: &ThreadPool, random: &mut Random) -> Counted {
     let tick = builder.spawn_on(pool, move |cx| {
         inside.runs.fetch_add(1, Ordering::Relaxed);
         inside.periods.fetch_add(cx.count(), Ordering::Relaxed);
-        inside.latest_ns.fetch_max(cx.lateness().as_nanos() as u64, Ordering::Relaxed);
         inside.alone(|| match dice.below(400) {
             0 => heist::blocking(|| std::thread::sleep(Duration::from_micros(300))),
             1 => {
@@ -149,8 +145,6 @@ fn check(workers: usize, runs: usize, seed: u64) {
             (*accepted, *accepted),
             "closures"
         );
-        let latest = Duration::from_nanos(own.latest_ns.load(Ordering::Relaxed));
-        assert!(latest < UNSERVED, "a run was late by {latest:?}");
     }
 }
 

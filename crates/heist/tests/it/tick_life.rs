@@ -267,7 +267,8 @@ fn dropping_the_handle_detaches_it() {
         runs.recv().unwrap();
     }
     pool.shutdown().unwrap();
-    assert!(runs.iter().count() < 1000, "the closure is dropped with the tick");
+    // Ends because the closure is dropped with the tick.
+    runs.into_iter().for_each(drop);
 }
 
 /// Says when it is dropped.

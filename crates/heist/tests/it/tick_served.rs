@@ -25,21 +25,24 @@ fn telling(pool: &ThreadPool, period: Duration) -> (Handle, Receiver<Option<usiz
     (tick, receive)
 }
 
-/// A worker that is stuck in a tick: those behind it run on the other one, and stay there.
+/// A worker that does not get out of a tick: the other one takes those behind it.
 #[test]
 fn others_take_what_is_behind_a_stuck_tick() {
     let _watch = watch!();
     let pool = pool(2);
-    // Two light ticks for each worker, then one that is stuck.
     let ticks: Vec<_> = (0..8).map(|_| telling(&pool, 5 * MS)).collect();
     for (_, runs) in &ticks {
         runs.recv().unwrap();
     }
-    let (begun, gate) = (Gate::new(), Gate::new());
-    let (tell, wait) = (begun.clone(), gate.clone());
+    let begun = Gate::new();
+    let goes_on = Arc::new(AtomicBool::new(true));
+    let (tell, is_stuck) = (begun.clone(), Arc::clone(&goes_on));
+    // It computes: one that sleeps would lose its permit, and with it what is behind it.
     let stuck = tick::every(HOUR).start_at(Instant::now()).spawn_on(&pool, move |_| {
         tell.open();
-        wait.block();
+        while is_stuck.load(Ordering::Relaxed) {
+            compute(100);
+        }
         Next::Stop
     });
     begun.block();
@@ -48,9 +51,12 @@ fn others_take_what_is_behind_a_stuck_tick() {
         runs.recv().unwrap();
         runs.recv().unwrap();
     }
-    gate.open();
+    // Those that a thread without a permit has run have moved nowhere yet.
+    while ticks.iter().all(|(tick, _)| tick.stats().totals.steals == 0) {
+        ticks[0].1.recv().unwrap();
+    }
+    goes_on.store(false, Ordering::Relaxed);
     stuck.wait().unwrap();
-    assert!(ticks.iter().any(|(tick, _)| tick.stats().totals.steals > 0), "somebody has taken them over");
     for (tick, _) in &ticks {
         tick.cancel_and_wait();
     }
@@ -214,6 +220,14 @@ fn the_driver_comes_later() {
     }
 }
 
+/// For how long the first run has lasted that is reported. On a busy machine ticks are reported for other reasons as well.
+fn long_run(mut reports: impl Iterator<Item = Report>) -> Option<Duration> {
+    reports.find_map(|report| match report {
+        Report::LongRun { since, .. } => Some(since),
+        _ => None,
+    })
+}
+
 #[test]
 fn a_long_run_is_reported_once() {
     let _watch = watch!();
@@ -229,10 +243,9 @@ fn a_long_run_is_reported_once() {
                 Next::Stop
             },
         );
-        let Report::LongRun { since, .. } = reports.recv().unwrap() else { panic!("another report") };
-        assert!(since >= 20 * MS);
+        assert!(long_run(reports.iter()).unwrap() >= 20 * MS);
         std::thread::sleep(100 * MS);
-        assert!(reports.try_recv().is_err(), "it was told once");
+        assert_eq!(long_run(reports.try_iter()), None, "it was told once");
         gate.open();
         tick.wait().unwrap();
     }
@@ -256,8 +269,11 @@ fn a_pinned_tick_behind_a_stuck_worker_is_reported() {
     });
     begun.block();
     while runs.try_recv().is_ok() {}
-    let Report::Unserved { is_pinned, since, .. } = reports.recv().unwrap() else { panic!("another report") };
-    assert!(is_pinned && since >= 20 * MS);
+    let unserved = reports.iter().find_map(|report| match report {
+        Report::Unserved { is_pinned, since, .. } => Some((is_pinned, since)),
+        _ => None,
+    });
+    assert!(matches!(unserved, Some((true, since)) if since >= 20 * MS), "{unserved:?}");
     assert!(runs.try_recv().is_err(), "nobody else runs it");
     gate.open();
     assert_eq!(runs.recv().unwrap(), Some(0));
@@ -270,12 +286,11 @@ fn panics_are_reported_each() {
     let (pool, reports) = (pool(1), reports("panics"));
     let tick =
         tick::every(MS).name("panics").on_panic(tick::OnPanic::Continue).spawn_on(&pool, |_| panic!("again"));
-    for _ in 0..3 {
-        let Report::Panicked { message, is_over, .. } = reports.recv().unwrap() else {
-            panic!("another report")
-        };
-        assert_eq!((message.as_str(), is_over), ("again", false));
-    }
+    let panics = reports.iter().filter_map(|report| match report {
+        Report::Panicked { message, is_over, .. } => Some((message, is_over)),
+        _ => None,
+    });
+    assert!(panics.take(3).all(|panic| panic == ("again".into(), false)));
     tick.cancel_and_wait();
     let stats = tick.stats();
     assert!(
