@@ -80,7 +80,7 @@ driver_begin_no_fence              async driver::loom::timer_insert_against_a_tu
 driver_no_second_look              async driver::loom::reactor_opened_against_a_turn
 driver_source_one_look             async driver::loom::event_against_a_wait
 
-tick_hasten_unfenced               pool worker::loom::ticks::an_earlier_tick_against_a_thread_that_waits_for_a_late_one
+tick_hasten_unfenced               pool worker::loom::ticks::an_earlier_tick_against_the_announcement_of_a_wait
 tick_cancel_ignores_the_taker      tick cell::loom::a_cancel_against_a_run
 tick_end_forgets_closures          tick cell::loom::a_submit_against_a_cancel
 

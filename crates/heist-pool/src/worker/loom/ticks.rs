@@ -1,6 +1,6 @@
 //! A thread that waits for ticks against those that queue an earlier one.
 
-use super::{check, give_up, pool, reach_bottom, work};
+use super::{check, enrol, give_up, pool, reach_bottom, work};
 use crate::driver::{Driver, Patience};
 use crate::pool::Pool;
 use crate::queues::ticks::{NEVER, Taken, Tick, When};
@@ -76,6 +76,23 @@ fn serve(worker: &Worker, tick: &Once) {
     give_up(worker);
 }
 
+/// Both at once, on two threads; loom counts which of them is its first one.
+fn race(
+    sleeper_first: bool,
+    sleeper: impl FnOnce() + Send + 'static,
+    outside: impl FnOnce() + Send + 'static,
+) {
+    if sleeper_first {
+        let other = thread::spawn(outside);
+        sleeper();
+        other.join().unwrap();
+    } else {
+        let other = thread::spawn(sleeper);
+        outside();
+        other.join().unwrap();
+    }
+}
+
 fn queue_against_a_sleeper(sleeper_first: bool, has_far_one: bool) {
     let pool = pool(1);
     assert!(pool.driver().slot().set(Arc::new(Still::default())).is_ok());
@@ -91,20 +108,40 @@ fn queue_against_a_sleeper(sleeper_first: bool, has_far_one: bool) {
         let (pool, tick) = (pool.clone(), tick.clone());
         move || tick.queue(&pool, 0)
     };
-    if sleeper_first {
-        let other = thread::spawn(outside);
-        sleeper();
-        other.join().unwrap();
-    } else {
-        let other = thread::spawn(sleeper);
-        outside();
-        other.join().unwrap();
-    }
+    race(sleeper_first, sleeper, outside);
     assert_eq!((tick.runs(), far.runs()), (1, 0));
 }
 
-/// Bug hunted: the thread does not see the tick, and whoever queues it does not see that the thread waits for a later one (TICK-E1,
-/// `tick_hasten_unfenced`).
+/// Bug hunted: whoever queues a tick takes the time for which the thread has waited before for the one for which it waits now, and the
+/// thread does not see the tick (TICK-E1, `tick_hasten_unfenced`).
+#[test]
+fn an_earlier_tick_against_the_announcement_of_a_wait() {
+    const DUE_NS: u64 = 5;
+    check(3, |sleeper_first| {
+        let pool = pool(1);
+        Arc::new(Once::default()).queue(&pool, NEVER - 1);
+        let sleeper = {
+            let pool = pool.clone();
+            move || {
+                enrol(&pool, |worker| {
+                    let (id, parker) = (worker.shared().id(), worker.shared().parker());
+                    let lock = || pool.driver().try_lock(true).expect("nobody else waits");
+                    let _ = lock().wait_for_ticks(id, || DUE_NS - 1);
+                    loop {
+                        let driver = lock();
+                        if driver.wait_for_ticks(id, || pool.next_rise_ns()) == DUE_NS {
+                            return;
+                        }
+                        parker.park();
+                    }
+                });
+            }
+        };
+        race(sleeper_first, sleeper, move || Arc::new(Once::default()).queue(&pool, DUE_NS));
+    });
+}
+
+/// Bug hunted: the same by the whole of a worker, as far as one change of threads shows it.
 #[test]
 fn an_earlier_tick_against_a_thread_that_waits_for_a_late_one() {
     check(1, |first| queue_against_a_sleeper(first, true));
