@@ -156,6 +156,9 @@ pub const CLOSURES_BEFORE_DUE_NS: u64 = 100_000;
 /// The default of Linux is 50 us, which is most of a tick's lateness on an idle machine.
 pub const TICK_TIMER_SLACK_NS: u64 = 1_000;
 
+/// The watchdog of ticks does not look more often than this, whatever is asked of it: it looks at every tick.
+pub const TICK_WATCH_LEAST_NS: u64 = 1_000_000;
+
 /// A thread does not sleep for less than this until a tick is due.
 ///
 /// To fall asleep and to wake up costs several microseconds. Of thousands of ticks, those that are due within this time run one after the

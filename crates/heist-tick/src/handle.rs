@@ -35,19 +35,20 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// The end of a tick, and who waits for it.
+/// The end of a tick's life, and who waits for it.
 struct Ending<'a> {
     cell: &'a Cell,
+    life: u64,
     parker: Arc<Parker>,
 }
 
 impl Awaited for Ending<'_> {
     fn is_over(&self) -> bool {
-        self.cell.ended().is_some()
+        self.cell.ended(self.life).is_some()
     }
 
     fn announce_wait(&self) -> bool {
-        self.cell.announce_wait(&self.parker)
+        self.cell.announce_wait(self.life, &self.parker)
     }
 }
 
@@ -130,8 +131,8 @@ impl Handle {
         Ok(())
     }
 
-    /// Holds the tick: it is not run until [`resume`](Self::resume), and nothing is scheduled meanwhile. A run that is under way ends;
-    /// closures that are submitted still run.
+    /// Holds the tick: it is not run until [`resume`](Self::resume), and nothing is scheduled meanwhile. A run that is under way ends, and so
+    /// does a [`sprint`](Self::sprint); closures that are submitted still run.
     ///
     /// ```
     /// use heist::tick::{self, Next};
@@ -224,8 +225,8 @@ impl Handle {
     /// assert_eq!(tick.stats().ledger.pending, 0);
     /// ```
     pub fn cancel_and_wait(&self) -> bool {
-        let is_news = self.cancel();
-        self.wait_for_end();
+        let (is_news, life) = self.cell.cancel_life();
+        self.wait_for_end(life);
         is_news
     }
 
@@ -268,15 +269,15 @@ impl Handle {
     /// # Blocking
     /// Until the tick is over. A thread of a pool lends its permit to another meanwhile.
     pub fn wait(&self) -> Result<(), Panicked> {
-        self.wait_for_end();
-        match self.cell.ended() {
+        let life = self.cell.life();
+        self.wait_for_end(life);
+        match self.cell.ended(life) {
             Some(End::Panicked(message)) => Err(Panicked { message }),
-            // It may have been rescheduled since.
             Some(End::Cancelled | End::Stopped) | None => Ok(()),
         }
     }
 
-    fn wait_for_end(&self) {
+    fn wait_for_end(&self, life: u64) {
         assert!(
             !Running::is(&self.cell),
             "a tick waits for its own end; return Next::Stop, or call cancel without waiting"
@@ -284,11 +285,11 @@ impl Handle {
         match Worker::current() {
             Some(worker) => {
                 let parker = Arc::clone(worker.shared().parker());
-                worker.wait(&Ending { cell: &self.cell, parker }, &());
+                worker.wait(&Ending { cell: &self.cell, life, parker }, &());
             }
             None => {
                 let parker = outside_parker();
-                wait_outside(&Ending { cell: &self.cell, parker: Arc::clone(&parker) }, &parker);
+                wait_outside(&Ending { cell: &self.cell, life, parker: Arc::clone(&parker) }, &parker);
             }
         }
     }

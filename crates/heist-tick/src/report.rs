@@ -97,7 +97,9 @@ static HANDLER: std::sync::Mutex<Option<Handler>> = std::sync::Mutex::new(None);
 /// Without it, each tick's first report of each kind is printed. `f` is called on a thread of its own for reports of the watchdog, and on the
 /// thread that ran the tick after a panic. See [`Report`] for an example.
 pub fn on_report(f: impl Fn(&Report) + Send + Sync + 'static) {
-    *HANDLER.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Arc::new(f));
+    let before = HANDLER.lock().unwrap_or_else(std::sync::PoisonError::into_inner).replace(Arc::new(f));
+    // What it has captured is the program's, and is not dropped under the lock.
+    drop(before);
 }
 
 /// What a panic said.

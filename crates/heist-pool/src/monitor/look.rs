@@ -90,13 +90,14 @@ impl Look {
         // A thread that starts with a permit will get there.
         view.moving_holders += pool.parallelism().saturating_sub(view.free_permits + holders);
         let overtake = if has_handed_off { Overtake::Wake } else { policy::overtake(view) };
-        match overtake {
-            Overtake::No => {}
+        let has_acted = match overtake {
+            Overtake::No => false,
             Overtake::Wake => {
                 pool.permits().announce(pool, if has_tasks { WokenFor::Task } else { WokenFor::Job });
+                true
             }
             Overtake::One => self.overtake(pool),
-        }
+        };
         if has_jobs && pool.watched().rescues {
             self.rescue(pool);
         }
@@ -106,7 +107,7 @@ impl Look {
         }
         let waits = something_waits || is_short || pool.driver().is_unattended();
         if waits {
-            return if overtake == Overtake::No { Next::Later } else { Next::Soon };
+            return if has_acted { Next::Soon } else { Next::Later };
         }
         self.forget(pool)
     }
@@ -184,16 +185,17 @@ impl Look {
         true
     }
 
-    /// One more thread runs tasks, without a permit: a parked one, or a new one.
-    fn overtake(&self, pool: &Arc<Pool>) {
+    /// One more thread runs tasks, without a permit: a parked one, or a new one. False if none can be had.
+    fn overtake(&self, pool: &Arc<Pool>) -> bool {
         let threads = pool.threads();
-        if let Some(mut open) = pool.permits().open().wake_overtaker(threads.table())
-            && threads.may_start(pool)
-        {
-            open.count(Count::Overtaking);
-            drop(open);
-            start(pool, Role::Overtaker);
+        let Some(mut open) = pool.permits().open().wake_overtaker(threads.table()) else { return true };
+        if !threads.may_start(pool) {
+            return false;
         }
+        open.count(Count::Overtaking);
+        drop(open);
+        start(pool, Role::Overtaker);
+        true
     }
 
     /// Every thread that could run jobs has blocked, unannounced, and jobs are queued. If none has used any CPU time for a second,

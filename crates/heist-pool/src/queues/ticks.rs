@@ -8,6 +8,7 @@ use super::load::Loads;
 use crate::pool::Pool;
 use crossbeam_utils::CachePadded;
 use heist_policy::tick::TickView;
+use heist_policy::tuning;
 use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::clock::Instant;
 use heist_sync::{Mutex, StdArc as Arc, lock};
@@ -187,7 +188,7 @@ impl Ticks {
             return None;
         }
         // Often enough to tell within half of that time more.
-        let every_ns = (watchdog_ns / 2).max(1);
+        let every_ns = (watchdog_ns / 2).max(tuning::TICK_WATCH_LEAST_NS);
         self.watch_every_ns.fetch_min(every_ns, Ordering::Relaxed);
         self.watch_next_ns.fetch_min(self.now_ns().saturating_add(every_ns), Ordering::Relaxed);
         let id = self.next_number();

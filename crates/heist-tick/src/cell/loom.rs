@@ -103,7 +103,7 @@ fn a_cancel_against_a_run() {
         let (workers, cancelled) = (pool.clone(), cell.clone());
         race(is_first, move || drop(serve(&workers, 0)), move || assert!(cancelled.cancel()));
         settle(&pool, &cell, false);
-        assert_eq!(cell.ended(), Some(End::Cancelled));
+        assert_eq!(cell.ended(0), Some(End::Cancelled));
         let ledger = cell.stats().ledger;
         assert_eq!((ledger.run as usize, ledger.pending), (touched.times(), 0));
     });
@@ -116,7 +116,7 @@ fn two_workers(is_first: bool, one: u16, other: u16) {
     race(is_first, move || drop(serve(&here, one)), move || drop(serve(&there, other)));
     settle(&pool, &cell, true);
     assert_eq!((touched.times(), cell.stats().ledger.run), (1, 1));
-    assert_eq!(cell.ended(), None);
+    assert_eq!(cell.ended(0), None);
     cell.cancel();
     settle(&pool, &cell, false);
 }
@@ -148,7 +148,7 @@ fn a_submit_against_a_cancel() {
             move || assert!(cancelled.cancel()),
         );
         settle(&pool, &cell, false);
-        assert_eq!(cell.ended(), Some(End::Cancelled));
+        assert_eq!(cell.ended(0), Some(End::Cancelled));
         assert_eq!(touched.times(), accepted.load(Ordering::Relaxed), "what was accepted has run");
     });
 }

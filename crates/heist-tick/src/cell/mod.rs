@@ -64,6 +64,8 @@ struct State {
     schedule: Schedule,
     place: Place,
     end: Option<End>,
+    /// How often it was over: it may be rescheduled after that.
+    ends: u64,
     /// Its number in the pool's list, while it is there.
     id: Option<u64>,
     /// The index that serves it, and what it adds to the load there.
@@ -85,6 +87,11 @@ struct State {
 }
 
 impl State {
+    /// The number of its life, which ends when it is over.
+    fn life(&self) -> u64 {
+        if self.place == Place::Over { self.ends - 1 } else { self.ends }
+    }
+
     /// When it is to be run next, a run or a closure.
     fn when(&self, spec: &Spec, steal_after_ns: u64) -> Option<When> {
         let run_ns = self.schedule.due_ns();
@@ -140,6 +147,7 @@ impl Cell {
             schedule,
             place: Place::Resting,
             end: None,
+            ends: 0,
             id: None,
             index,
             share: None,
@@ -223,8 +231,13 @@ impl Cell {
 
     /// No more runs, and none of the closures that come from here on. False if it was over, or about to be.
     pub fn cancel(&self) -> bool {
+        self.cancel_life().0
+    }
+
+    /// As [`cancel`](Self::cancel), with the life that ends.
+    pub fn cancel_life(&self) -> (bool, u64) {
         let mut state = lock(&self.state);
-        let is_news = state.end.is_none();
+        let (is_news, life) = (state.end.is_none(), state.life());
         if is_news {
             state.end = Some(End::Cancelled);
             state.schedule.stop();
@@ -232,7 +245,12 @@ impl Cell {
         let aftermath = self.settle(&mut state);
         drop(state);
         self.follow_up(aftermath, false);
-        is_news
+        (is_news, life)
+    }
+
+    /// The life that it is in, or was in before it was over.
+    pub fn life(&self) -> u64 {
+        lock(&self.state).life()
     }
 
     /// Begins again after a cancel, at `first_ns`.
@@ -259,16 +277,17 @@ impl Cell {
         }
     }
 
-    /// How it has ended, once it has.
-    pub fn ended(&self) -> Option<End> {
+    /// How that life has ended, once it has. Who lives again was cancelled before.
+    pub fn ended(&self, life: u64) -> Option<End> {
         let state = lock(&self.state);
-        state.end.clone().filter(|_| state.place == Place::Over)
+        let is_last = state.place == Place::Over && life == state.life();
+        (life < state.ends).then(|| state.end.clone().filter(|_| is_last).unwrap_or(End::Cancelled))
     }
 
-    /// Adds a thread that waits for the end. False if it is over.
-    pub fn announce_wait(&self, parker: &Arc<Parker>) -> bool {
+    /// Adds a thread that waits for the end of that life. False if it is over.
+    pub fn announce_wait(&self, life: u64, parker: &Arc<Parker>) -> bool {
         let mut state = lock(&self.state);
-        if state.place == Place::Over {
+        if life < state.ends {
             return false;
         }
         if !state.waiters.iter().any(|waiter| Arc::ptr_eq(waiter, parker)) {
@@ -319,6 +338,7 @@ impl Cell {
     fn finish(&self, state: &mut State) -> Aftermath {
         self.pool.driver().remove_tick();
         state.place = Place::Over;
+        state.ends += 1;
         let delisted = state.id.take();
         if delisted.is_some() {
             self.ticks().loads().remove(state.index, state.share);

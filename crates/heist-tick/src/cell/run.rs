@@ -72,7 +72,6 @@ impl Cell {
         drop(state);
         let running = Running::enter(self);
         let result = job::halt_unwinding(closure.run);
-        drop(running);
         let ended_ns = self.ticks().now_ns();
         let mut state = lock(&self.state);
         let took_ns = ended_ns.saturating_sub(begun_ns);
@@ -86,6 +85,7 @@ impl Cell {
             self.pool.deliver_panic(payload);
             state = lock(&self.state);
         }
+        drop(running);
         state
     }
 

@@ -149,12 +149,16 @@ impl Schedule {
     /// Another period, which counts from the last run on.
     pub fn set_period(&mut self, period_ns: u64, now_ns: u64) {
         self.period_ns = period_ns;
-        self.next_ns = self.last_ns.saturating_add(period_ns).max(now_ns);
+        if self.sprints == 0 {
+            self.next_ns = self.last_ns.saturating_add(period_ns).max(now_ns);
+        }
     }
 
+    /// Holds back what was due, the rest of a sprint too.
     pub fn pause(&mut self) {
         self.is_paused = true;
         self.steps = 0;
+        self.sprints = 0;
     }
 
     /// Goes on at the next multiple of the period. What would have run meanwhile was not scheduled.
@@ -163,6 +167,9 @@ impl Schedule {
             return;
         }
         self.steps = 0;
+        if self.sprints > 0 {
+            return;
+        }
         let missed = now_ns.saturating_sub(self.next_ns).div_ceil(self.period_ns);
         self.next_ns = self.next_ns.saturating_add(missed.saturating_mul(self.period_ns));
     }
@@ -230,6 +237,21 @@ mod tests {
         schedule.restart(200);
         assert!(schedule.ledger().is_balanced() && schedule.ledger().scheduled == 6);
         assert_eq!(schedule.due_ns(), Some(200));
+    }
+
+    #[test]
+    fn nothing_but_a_pause_holds_a_sprint_back() {
+        let mut schedule = Schedule::new(1000, Overrun::Skip, 5000);
+        schedule.pause();
+        schedule.sprint(3, 10);
+        schedule.resume(20);
+        assert_eq!(schedule.due_ns(), Some(10));
+        schedule.set_period(500, 30);
+        assert_eq!(schedule.due_ns(), Some(10));
+        run(&mut schedule, 40);
+        assert_eq!(schedule.due_ns(), Some(40));
+        schedule.pause();
+        assert_eq!(schedule.due_ns(), None);
     }
 
     #[test]

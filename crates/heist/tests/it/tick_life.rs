@@ -316,6 +316,40 @@ fn a_job_waits_for_a_tick() {
     }
 }
 
+/// Each wait is for the end of the life in which it began, also if the tick lives again before the waiter is awake.
+#[test]
+fn a_wait_ends_with_the_life_in_which_it_began() {
+    let _watch = watch!();
+    let pool = pool(2);
+    let tick = tick::every(HOUR).spawn_on(&pool, |_| Next::Continue);
+    std::thread::scope(|threads| {
+        let canceller = threads.spawn(|| (0..2_000).for_each(|_| drop(tick.cancel_and_wait())));
+        while !canceller.is_finished() {
+            let _ = tick.reschedule();
+        }
+    });
+    tick.cancel_and_wait();
+    tick.reschedule().unwrap();
+    std::thread::scope(|threads| {
+        let (begin, begun) = channel();
+        let waiter = threads.spawn({
+            let tick = &tick;
+            move || {
+                begin.send(()).unwrap();
+                tick.wait()
+            }
+        });
+        begun.recv().unwrap();
+        // Whenever the wait has begun, the life that it is in ends soon.
+        while !waiter.is_finished() {
+            tick.cancel_and_wait();
+            tick.reschedule().unwrap();
+        }
+        waiter.join().unwrap().unwrap();
+    });
+    balanced(&tick);
+}
+
 #[test]
 fn many_threads_wait_for_one_end() {
     let _watch = watch!();
