@@ -323,7 +323,11 @@ fn a_wait_ends_with_the_life_in_which_it_began() {
     let pool = pool(2);
     let tick = tick::every(HOUR).spawn_on(&pool, |_| Next::Continue);
     std::thread::scope(|threads| {
-        let canceller = threads.spawn(|| (0..2_000).for_each(|_| drop(tick.cancel_and_wait())));
+        let canceller = threads.spawn(|| {
+            for _ in 0..2_000 {
+                tick.cancel_and_wait();
+            }
+        });
         while !canceller.is_finished() {
             let _ = tick.reschedule();
         }
