@@ -22,7 +22,7 @@ impl Pool {
             return;
         }
         let report = move || overdue.into_iter().for_each(Tick::report);
-        // Without a thread they are reported at the next look, if they still are overdue.
+        // Without a thread to be had, what was seen at this look is not reported.
         let _ = std::thread::Builder::new().name("heist-report".into()).spawn(report);
     }
 }
