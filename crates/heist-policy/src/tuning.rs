@@ -56,6 +56,9 @@ pub const LOOK_EVERY_MOST_NS: u64 = 2_000_000;
 /// A poll that has lasted for so long counts as blocked where the CPU times of threads are unknown.
 pub const UNKNOWN_BLOCKED_NS: u64 = 20_000_000;
 
+/// A thread that runs tasks without a permit looks so often, counted in polls, whether those that hold one still compute.
+pub const OVERTAKER_LOOK_EVERY: u32 = 16;
+
 /// A thread that has served the driver because all that hold a permit compute goes on doing so for this long after.
 ///
 /// Programs that compute in bursts have pauses of some milliseconds between them.

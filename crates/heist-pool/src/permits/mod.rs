@@ -133,13 +133,16 @@ impl Permits {
         }
     }
 
-    /// Every permit is in use. A task goes to a thread without one, if all that hold one compute, or did lately. Else they get to it,
-    /// and the monitor sees to it that they do.
+    /// Every permit is in use. A task goes to a thread without one, if all that hold one compute, or one of them does and all did lately.
+    /// Else they get to it, and the monitor sees to it that they do.
     #[cold]
     fn announce_to_overtakers(&self, pool: &Pool, what: WokenFor, counters: Counters) {
         let may = what == WokenFor::Task
             && counters.get(Count::Overtaking) == 0
-            && (self.words.resident().is_some() || self.computing(pool).all(|computes| computes));
+            && match self.words.resident() {
+                Some(_) => self.computing(pool).any(|computes| computes),
+                None => self.computing(pool).all(|computes| computes),
+            };
         if may {
             let open = self.open();
             if self.count(Count::Overtaking) > 0 || open.wake_overtaker(pool.threads().table()).is_none() {

@@ -173,10 +173,17 @@ impl Search {
     }
 
     /// Looks everywhere, for a while if this thread may search. `None` when it should sleep.
+    #[inline]
     pub fn search<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
-        if let Some(found) = self.find_near(me, permit, tasks) {
-            return Some(found);
+        match self.find_near(me, permit, tasks) {
+            Some(found) => Some(found),
+            None => self.search_far(me, permit, tasks),
         }
+    }
+
+    /// Looks at the other threads' queues as well. Apart, because a thread that has tasks of its own never comes here.
+    #[inline(never)]
+    fn search_far<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
         if !self.is_on.get() {
             if !me.permits().try_search(me.pool.parallelism()) {
                 return None;
@@ -221,6 +228,12 @@ impl Search {
     ) -> Option<Found<'a>> {
         match permit.role() {
             Role::Overtaker => {
+                let is_time = self.turn.get().is_multiple_of(tuning::OVERTAKER_LOOK_EVERY);
+                if is_time && !me.permits().computing(&me.pool).any(|computes| computes) {
+                    // Those that hold a permit get to their tasks again. With this thread, more would run than there are permits.
+                    me.hand_in_tasks();
+                    return None;
+                }
                 let look = || self.look_near(me, tasks, What::Tasks);
                 let tick = || me.pool.take_tick(None).map(|(tick, taken)| Found::Tick(tick, taken));
                 let found = tick().or_else(look).or_else(|| {
@@ -242,6 +255,7 @@ impl Search {
     }
 
     /// Everything but stealing: ticks, own queues, injector, broadcasts to the own index, sockets and timers.
+    #[inline(always)]
     fn find_near<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
         if let Some(job) = take_broadcast(me, permit) {
             return Some(Found::Job(job));
@@ -249,6 +263,11 @@ impl Search {
         if !me.pool.driver().has_ticks() {
             return self.find_near_but_ticks(me, tasks);
         }
+        self.find_near_and_ticks(me, permit, tasks)
+    }
+
+    #[inline(never)]
+    fn find_near_and_ticks<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
         let tick = || me.pool.take_tick(permit.index()).map(|(tick, taken)| Found::Tick(tick, taken));
         if !self.must_leave_ticks(me) {
             return tick().or_else(|| self.find_near_but_ticks(me, tasks));
@@ -281,6 +300,7 @@ impl Search {
         self.tick_ns.set(self.tick_ns.get() + took_ns);
     }
 
+    #[inline(always)]
     fn find_near_but_ticks(&self, me: &Me, tasks: &OwnTasks) -> Option<Found<'static>> {
         let is_time = self.turn.get().wrapping_add(1).is_multiple_of(tuning::DRIVER_EVERY);
         if is_time || me.pool.driver().is_called() {
@@ -296,6 +316,7 @@ impl Search {
         job.or_else(|| self.look_near(me, tasks, What::Jobs))
     }
 
+    #[inline]
     fn look_near(&self, me: &Me, own: &OwnTasks, what: What) -> Option<Found<'static>> {
         let turn = self.turn.get().wrapping_add(1);
         self.turn.set(turn);
@@ -325,6 +346,7 @@ impl Search {
     }
 
     /// Whether this thread has left the injector alone for too long, as far as it has looked at the clock.
+    #[inline]
     fn has_injected_waited(&self, turn: u32, view: Sources) -> bool {
         if !(view.injector || view.injected_tasks) || !(view.own_spawned || view.own_tasks) {
             self.injected_since.set(None);
@@ -365,6 +387,7 @@ impl Search {
     }
 
     /// A searcher has something to do: it stops searching, and if it was the last, another takes its place.
+    #[inline]
     pub fn end(&self, me: &Me, found: &Found<'_>) {
         if !self.is_on.replace(false) {
             return;
@@ -390,9 +413,15 @@ impl Search {
 
     /// This thread is about to run what it has found. If that is a job of another thread and the two share a CPU, it goes to another
     /// CPU: the kernel would let them alternate, even if another is idle.
+    #[inline]
     pub fn note_run(&self, me: &Me, found: &Found<'_>) {
         self.last.set(found.what());
-        let Found::Fork { victim, .. } = found else { return };
+        if let Found::Fork { victim, .. } = found {
+            self.part_from(me, victim);
+        }
+    }
+
+    fn part_from(&self, me: &Me, victim: &WorkerShared) {
         let system = me.pool.system();
         let Some(cpu) = system.cpu() else { return };
         let lately = |at: Instant| at.elapsed().as_nanos() < u128::from(tuning::PART_EVERY_NS);
@@ -408,6 +437,7 @@ impl Search {
 }
 
 /// A job that only the holder of this thread's permit may run. It tells its index, so that is observed from here on.
+#[inline]
 fn take_broadcast(me: &Me, permit: &OwnPermit) -> Option<JobRef> {
     let queues = me.pool.queues();
     if queues.broadcasts(permit.index()?).is_empty() {

@@ -223,6 +223,7 @@ impl Worker {
     }
 
     /// Queues a task that became ready on this thread. A guest does not come back to a loop that would run it.
+    #[inline]
     pub(crate) fn schedule(&self, task: TaskRef, place: Place) {
         if self.permit.is_guest() {
             return self.me.pool.schedule_outside(task);

@@ -318,6 +318,7 @@ impl OwnPermit {
 
     /// The loop's bottom: nothing on this thread's stack can have kept the index, and whoever wants the permit gets it.
     /// `is_resident`: whether the thread should serve the driver without one.
+    #[inline]
     pub fn reach_bottom(&self, me: &Me, is_resident: impl FnOnce() -> bool) {
         let permits = me.permits();
         self.is_observed.set(false);

@@ -25,6 +25,7 @@ impl Worker {
     }
 
     /// Looks everywhere. What it finds ends the search.
+    #[inline]
     pub(super) fn search(&self) -> Option<Found<'_>> {
         let found = self.search.search(&self.me, &self.permit, &self.tasks)?;
         self.search.end(&self.me, &found);
@@ -39,33 +40,34 @@ impl Worker {
     }
 
     /// Runs one job, task or tick on top of whatever is on this thread's stack.
+    #[inline]
     pub(super) fn run_found(&self, found: Found<'_>) {
-        let me = &self.me;
-        let (doing, arg) = match &found {
-            Found::Task(_) => (Doing::Poll, 0),
-            Found::Tick(..) => (Doing::Tick, 0),
-            Found::Job(_) => (Doing::Job, 0),
-            Found::Fork { victim, .. } => (Doing::Job, u32::from(victim.id()) + 1),
-        };
-        me.shared.while_doing(doing, || {
-            self.search.note_run(me, &found);
-            me.trace(Kind::JobStart, arg);
-            match found {
-                Found::Task(task) => self.tasks.poll(task),
-                Found::Tick(tick, taken) => {
-                    let took_ns = tick.run(&taken);
-                    self.search.note_tick(me, took_ns);
-                }
+        self.search.note_run(&self.me, &found);
+        match found {
+            Found::Task(task) => self.run_one(Doing::Poll, 0, || self.tasks.poll(task)),
+            Found::Job(job) => self.run_one(Doing::Job, 0, || {
                 // SAFETY: taken out of a queue, so once.
-                Found::Job(job) => unsafe { job.run() },
-                Found::Fork { job, victim } => {
-                    if job.run(me.id(), me.shared.stack.floor(me.hot)) {
-                        // LIVENESS(W1): the owner announced its wait before our swap.
-                        victim.parker().unpark();
-                    }
+                unsafe { job.run() }
+            }),
+            Found::Fork { job, victim } => self.run_one(Doing::Job, u32::from(victim.id()) + 1, || {
+                if job.run(self.me.id(), self.me.shared.stack.floor(self.me.hot)) {
+                    // LIVENESS(W1): the owner announced its wait before our swap.
+                    victim.parker().unpark();
                 }
-            }
-            me.trace(Kind::JobEnd, arg);
+            }),
+            Found::Tick(tick, taken) => self.run_one(Doing::Tick, 0, || {
+                let took_ns = tick.run(&taken);
+                self.search.note_tick(&self.me, took_ns);
+            }),
+        }
+    }
+
+    #[inline]
+    fn run_one(&self, doing: Doing, arg: u32, run: impl FnOnce()) {
+        self.me.shared.while_doing(doing, || {
+            self.me.trace(Kind::JobStart, arg);
+            run();
+            self.me.trace(Kind::JobEnd, arg);
         });
     }
 

@@ -240,6 +240,7 @@ impl WorkerShared {
 
     /// Its thread runs a job or a poll. What begins on top of another one changes nothing: the thread does not get to its queues before
     /// the lowest has ended.
+    #[inline]
     pub(crate) fn while_doing(&self, doing: Doing, run: impl FnOnce()) {
         let outer = self.status().doing();
         let is_lowest = matches!(outer, Doing::Loop | Doing::Wait);
@@ -253,6 +254,7 @@ impl WorkerShared {
     }
 
     /// Its thread does something else. Returns what it did before.
+    #[inline]
     pub(crate) fn set_doing(&self, doing: Doing) -> Doing {
         let status = self.status();
         self.status.store(status.next(doing).0, Ordering::Relaxed);
@@ -304,6 +306,7 @@ impl WorkerShared {
         self.stack.has_jobs() || !self.spawned.is_empty()
     }
 
+    #[inline]
     pub(crate) fn has_tasks(&self) -> bool {
         !self.tasks.is_empty() || self.tasks.has_lifo()
     }

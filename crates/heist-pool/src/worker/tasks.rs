@@ -31,6 +31,7 @@ impl OwnTasks {
     }
 
     /// Gives a task its turn.
+    #[inline]
     pub fn poll(&self, task: TaskRef) {
         let was_polling = self.is_polling.replace(true);
         task.run();
@@ -104,6 +105,7 @@ impl OwnTasks {
     }
 
     /// Queues a task that became ready on this thread.
+    #[inline]
     pub fn schedule(&self, me: &Me, task: TaskRef, place: Place) {
         let queue = &me.shared.tasks;
         if self.is_in_driver.get() {
@@ -131,6 +133,7 @@ impl OwnTasks {
     }
 
     /// The task that this thread should run now.
+    #[inline]
     pub fn take(&self, me: &Me) -> Option<TaskRef> {
         let queue = &me.shared.tasks;
         let runs = &self.lifo_runs;
