@@ -2,12 +2,17 @@
 //!
 //! Every question may be answered by `None`, *unknown*, and every request may be refused: on other systems, in a sandbox, without
 //! `/proc`, or because the program has turned the hints off. heist is right without any of this; it only runs faster with it.
+//!
+//! [`limits`] says how many workers a pool should have. That is asked when a pool is made, also if the hints are off.
 
 mod affinity;
+mod cpu_list;
+pub mod limits;
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod linux;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
+pub use cpu_list::{cpu_list, parse_cpu_list};
 
 #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
 use Unknown as Real;
@@ -30,6 +35,16 @@ impl CpuMask {
     /// ```
     pub fn count(&self) -> usize {
         self.0.iter().map(|bits| bits.count_ones() as usize).sum()
+    }
+
+    /// The CPUs in it, in order.
+    ///
+    /// ```
+    /// let mask = heist_os::CpuMask::default().with(3).with(900);
+    /// assert_eq!(mask.cpus().collect::<Vec<_>>(), [3, 900]);
+    /// ```
+    pub fn cpus(&self) -> impl Iterator<Item = usize> {
+        (0..64 * self.0.len()).filter(|&cpu| self.has(cpu))
     }
 
     /// Whether `cpu` is in it.
@@ -126,5 +141,10 @@ impl System for Unknown {}
 /// ```
 pub fn system(hints: Option<bool>) -> &'static dyn System {
     let wanted = || std::env::var_os("HEIST_OS_HINTS").is_none_or(|value| value != "0");
-    if hints.unwrap_or_else(wanted) { &Real } else { &Unknown }
+    if hints.unwrap_or_else(wanted) { real() } else { &Unknown }
+}
+
+/// This system, whatever anybody wishes: what is no hint, such as how many CPUs there are.
+fn real() -> &'static dyn System {
+    &Real
 }
