@@ -121,6 +121,11 @@ pub trait System: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether a wait for sockets can end at a nanosecond, and not only at a millisecond.
+    fn has_fine_waits(&self) -> Option<bool> {
+        None
+    }
+
     /// Asks for other CPUs for a thread, or for the calling one. False if that was refused.
     fn set_mask(&self, _thread: Option<ThreadNumber>, _mask: &CpuMask) -> bool {
         false

@@ -178,6 +178,21 @@ impl Decision {
         Self { workers, by, inputs }
     }
 
+    /// What the machine allows, and which of the inputs says so, whatever program and environment wish.
+    ///
+    /// ```
+    /// use heist_os::limits::{Decision, Limits};
+    ///
+    /// let decision = Decision::in_full(99, &|_| None, &mut Limits::new())?;
+    /// let (_, allowed) = decision.allowed();
+    /// println!("99 workers, where {allowed} would do");
+    /// # Ok::<(), heist_os::limits::BadVariable>(())
+    /// ```
+    pub fn allowed(&self) -> (Option<&Input>, usize) {
+        let (at, workers) = read::smallest(&self.inputs);
+        (at.map(|at| &self.inputs[at]), workers)
+    }
+
     /// The variable that has decided, if one has.
     pub fn variable(&self) -> Option<&str> {
         let by = &self.inputs[self.by?];
