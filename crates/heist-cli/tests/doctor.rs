@@ -12,8 +12,14 @@ mod filter;
 /// The command, in an environment that says nothing.
 fn doctor(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heist"));
-    let variables =
-        ["HEIST_NUM_THREADS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS", "HEIST_FENCED", "HEIST_OS_HINTS"];
+    let variables = [
+        "HEIST_NUM_THREADS",
+        "RAYON_NUM_THREADS",
+        "RAYON_RS_NUM_CPUS",
+        "HEIST_FENCED",
+        "HEIST_OS_HINTS",
+        "HEIST_TOPOLOGY",
+    ];
     for variable in variables.into_iter().chain(["NO_COLOR"]) {
         command.env_remove(variable);
     }
@@ -96,6 +102,18 @@ fn a_program_that_asks() {
     let lowered = told(below(&root).args(["--workers", "3000"]).env("HEIST_NUM_THREADS", "1"));
     assert_eq!(lowered["workers"], 1);
     assert_eq!(lowered["by"]["source"], "HEIST_NUM_THREADS");
+}
+
+/// The fixture with which the tests of the pool are run.
+#[test]
+fn nodes_are_told() {
+    let two = concat!(env!("CARGO_MANIFEST_DIR"), "/../heist/tests/fixtures/two_nodes");
+    let told = told(doctor(&["--json", "--skip-noise"]).env("HEIST_TOPOLOGY", two));
+    let nodes = told["topology"]["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), 2);
+    assert_eq!(nodes[1]["number"], 1);
+    assert_eq!(nodes[1]["distances"], serde_json::json!([21, 10]));
+    assert_eq!(told["topology"]["cpus"], 64);
 }
 
 /// What the pool itself does is what it says.

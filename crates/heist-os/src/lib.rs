@@ -3,13 +3,18 @@
 //! Every question may be answered by `None`, *unknown*, and every request may be refused: on other systems, in a sandbox, without
 //! `/proc`, or because the program has turned the hints off. heist is right without any of this; it only runs faster with it.
 //!
-//! [`limits`] says how many workers a pool should have. That is asked when a pool is made, also if the hints are off.
+//! [`limits`] says how many workers a pool should have. That is asked when a pool is made, also if the hints are off. [`topology`] says which
+//! CPUs are near to each other.
 
 mod affinity;
 mod cpu_list;
 pub mod limits;
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod linux;
+pub mod topology;
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tree;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
 pub use cpu_list::{cpu_list, parse_cpu_list};

@@ -1,5 +1,6 @@
 //! How many threads a pool gets, and starting them.
 
+use crate::places::Pin;
 use crate::pool::{Config, MOST_INDICES, Pool};
 use crate::threads::{ThreadStart, guest};
 use heist_os::limits::Decision;
@@ -38,6 +39,7 @@ impl Config {
         }
         self.parallelism = wanted;
         self.check_rescue(asked == wanted)?;
+        self.check_pin()?;
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
         let first = usize::from(pool.config().use_current_thread);
@@ -139,6 +141,33 @@ impl Config {
         if !HAS_WARNED.swap(true, Ordering::Relaxed) {
             heist_sync::warn(format_args!(
                 "{asked} has no effect on a pool: it needs {needs}, and {why}; {remedy}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Config {
+    /// Keeping threads on their nodes needs the system's calls for it. As for rescue: an error if the program rules them out, and a warning
+    /// if that is not the program's doing. A directory for tests must be one.
+    fn check_pin(&self) -> Result<(), BuildError> {
+        if let Err(error) = heist_os::topology::check_variable() {
+            return Err(BuildError::BadValue(error.to_string()));
+        }
+        if self.pin == Pin::None {
+            return Ok(());
+        }
+        if self.os_hints == Some(false) {
+            return Err(BuildError::BadValue(
+                "pin(Pin::Node) needs CPU masks of threads, and os_hints(false) turns them off; leave one of the two out".into(),
+            ));
+        }
+        static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+        let is_known = heist_os::system(self.os_hints).mask(None).is_some();
+        if !is_known && !HAS_WARNED.swap(true, Ordering::Relaxed) {
+            heist_sync::warn(format_args!(
+                "pin(Pin::Node) has no effect on a pool: it needs CPU masks of threads, and HEIST_OS_HINTS=0, or this system, has none; \
+                 unset that variable, or leave pin out"
             ));
         }
         Ok(())

@@ -90,6 +90,15 @@ pub use heist_iter::{
 pub use scope_tasks::SpawnTask;
 pub use thread_pool::{ShutdownError, ThreadPool};
 
+/// For [`ThreadPoolBuilder::pin`].
+///
+/// ```
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).pin(heist::Pin::Node).build()?;
+/// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub use heist_pool::raw::pool::Pin;
+
 // What has to do with the system's clock, sockets and threads is not there in a checker's world.
 #[cfg(all(feature = "hyper", not(heist_model)))]
 pub use heist_async::hyper_rt;

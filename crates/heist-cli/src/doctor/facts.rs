@@ -2,6 +2,7 @@
 
 use super::noise::{self, Noise};
 use heist_os::limits::{BadVariable, Decision, Limits};
+use heist_os::topology::Topology;
 use std::path::Path;
 
 /// Whether something is there, and if not, whose doing that is.
@@ -28,6 +29,8 @@ pub struct Facts {
     pub epoll_pwait2: Presence,
     /// CPU clocks of threads, and their placing.
     pub os_hints: Presence,
+    /// How the CPUs belong together, if that is known.
+    pub topology: Option<Topology>,
     /// What others do to the CPUs, if that was measured.
     pub noise: Option<Noise>,
 }
@@ -61,7 +64,8 @@ impl Facts {
         };
         // No more than there are CPUs: those would wait for each other.
         let threads = decision.workers.min(decision.allowed().1);
+        let topology = root.map_or_else(Topology::of_machine, Topology::below);
         let noise = measures.then(|| noise::measure(threads));
-        Ok(Self { decision, membarrier, epoll_pwait2, os_hints, noise })
+        Ok(Self { decision, membarrier, epoll_pwait2, os_hints, topology, noise })
     }
 }

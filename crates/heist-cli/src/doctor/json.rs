@@ -2,7 +2,9 @@
 
 use super::facts::{Facts, Presence};
 use super::warnings::Warning;
+use heist_os::cpu_list;
 use heist_os::limits::Input;
+use heist_os::topology::{Node, Topology};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -42,6 +44,25 @@ fn input(input: &Input) -> String {
     format!(r#"{{"kind": {kind}, "source": {source}, "raw": {raw}, "workers": {workers}}}"#)
 }
 
+fn machine(topology: &Topology) -> String {
+    let node = |node: &Node| {
+        let cpus = cpu_list(node.cpus.iter().copied());
+        format!(
+            r#"{{"number": {}, "cpus": {}, "distances": {:?}}}"#,
+            node.number,
+            Text(&cpus),
+            node.distances
+        )
+    };
+    let nodes: Vec<String> = topology.nodes.iter().map(node).collect();
+    format!(
+        r#"{{"cpus": {}, "cores": {}, "nodes": [{}]}}"#,
+        topology.cpus.len(),
+        topology.cores(),
+        nodes.join(", ")
+    )
+}
+
 /// A list, one line for each element.
 fn list(elements: impl Iterator<Item = String>) -> String {
     let elements: Vec<String> = elements.map(|element| format!("\n    {element}")).collect();
@@ -50,13 +71,14 @@ fn list(elements: impl Iterator<Item = String>) -> String {
 
 /// Writes one object.
 pub fn write(facts: &Facts, warnings: &[Warning], out: &mut impl Write) -> io::Result<()> {
-    let Facts { decision, membarrier, epoll_pwait2, os_hints, noise } = facts;
+    let Facts { decision, membarrier, epoll_pwait2, os_hints, topology, noise } = facts;
     let by = or_null(decision.by.map(|at| input(&decision.inputs[at])));
     writeln!(out, "{{\n  \"workers\": {},\n  \"by\": {by},", decision.workers)?;
     writeln!(out, "  \"inputs\": {},", list(decision.inputs.iter().map(input)))?;
     let calls = [("membarrier", membarrier), ("epoll_pwait2", epoll_pwait2), ("os_hints", os_hints)];
     let calls: Vec<String> = calls.map(|(name, is)| format!("{}: {}", Text(name), presence(*is))).into();
     writeln!(out, "  \"system\": {{{}}},", calls.join(", "))?;
+    writeln!(out, "  \"topology\": {},", or_null(topology.as_ref().map(machine)))?;
     let noise = or_null(noise.map(|noise| {
         let (cpu, steal) = (or_null(noise.cpu_share), or_null(noise.steal_share));
         format!(r#"{{"threads": {}, "cpu_share": {cpu}, "steal_share": {steal}}}"#, noise.threads)

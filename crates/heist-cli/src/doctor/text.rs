@@ -2,7 +2,9 @@
 
 use super::facts::{Facts, Presence};
 use super::warnings::Warning;
+use heist_os::cpu_list;
 use heist_os::limits::{Allows, Kind};
+use heist_os::topology::Node;
 use std::io::{self, Write};
 
 /// What a terminal understands, or nothing.
@@ -57,6 +59,18 @@ pub fn write(facts: &Facts, warnings: &[Warning], has_colours: bool, out: &mut i
             Presence::Unknown => "unknown here".into(),
         };
         writeln!(out, "  {name:<12} {is} ({what})")?;
+    }
+    if let Some(topology) = &facts.topology {
+        let (cpus, cores, caches) = (topology.cpus.len(), topology.cores(), topology.last_caches().len());
+        writeln!(
+            out,
+            "  {:<12} {cpus} CPUs in {cores} cores, {caches} shared caches of the last level",
+            "machine"
+        )?;
+        for Node { number, cpus, distances } in &topology.nodes {
+            let cpus = cpu_list(cpus.iter().copied());
+            writeln!(out, "  {:<12} CPUs {cpus}, distances {distances:?}", format!("node {number}"))?;
+        }
     }
     if let Some(noise) = facts.noise {
         let percent =

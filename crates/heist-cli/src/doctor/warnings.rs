@@ -146,6 +146,7 @@ mod tests {
             membarrier: Presence::Yes,
             epoll_pwait2: Presence::Yes,
             os_hints: Presence::Yes,
+            topology: None,
             noise: Some(Noise { threads: 4, cpu_share: Some(0.99), steal_share: Some(0.0) }),
         }
     }

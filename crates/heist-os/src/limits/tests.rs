@@ -1,49 +1,21 @@
 //! Made-up machines.
 
 use super::*;
+use crate::tree::Tree;
 use crate::{CpuMask, System};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 
-/// A directory of its own, which goes with the test.
-struct Tree(PathBuf);
-
-impl Tree {
-    fn new(files: &[(&str, &str)]) -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("heist-limits-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let tree = Self(std::env::temp_dir().join(name));
-        std::fs::create_dir_all(&tree.0).unwrap();
-        for (path, text) in files {
-            tree.write(path, text);
-        }
-        tree
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.0.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    fn limits(&self, cpus: usize) -> Limits {
-        Limits::below(self.0.clone(), Box::leak(Box::new(Masked(cpus))))
-    }
-
-    /// How many workers it allows, and where that is written, without what is the same for all files of its groups.
-    #[track_caller]
-    fn decides(&self, cpus: usize, workers: usize, source: &str) {
-        let decision = Decision::in_full(0, &|_| None, &mut self.limits(cpus)).unwrap();
-        assert_eq!(decision.workers, workers, "{decision:#?}");
-        let by = &decision.inputs[decision.by.unwrap()].source;
-        assert_eq!(by.strip_prefix("/sys/fs/cgroup/").unwrap_or(by), source, "{decision:#?}");
-    }
+fn limits(tree: &Tree, cpus: usize) -> Limits {
+    Limits::below(tree.path().into(), Box::leak(Box::new(Masked(cpus))))
 }
 
-impl Drop for Tree {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// How many workers it allows, and where that is written, without what is the same for all files of its groups.
+#[track_caller]
+fn decides(tree: &Tree, cpus: usize, workers: usize, source: &str) {
+    let decision = Decision::in_full(0, &|_| None, &mut limits(tree, cpus)).unwrap();
+    assert_eq!(decision.workers, workers, "{decision:#?}");
+    let by = &decision.inputs[decision.by.unwrap()].source;
+    assert_eq!(by.strip_prefix("/sys/fs/cgroup/").unwrap_or(by), source, "{decision:#?}");
 }
 
 /// A thread that may run on the first few CPUs.
@@ -65,7 +37,7 @@ const HYBRID: &str = "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 r
 /// A machine of version 2 whose process is in `a/b/c`.
 fn v2(files: &[(&str, &str)]) -> Tree {
     let tree = Tree::new(&[("proc/self/cgroup", "0::/a/b/c\n"), ("proc/self/mountinfo", V2)]);
-    std::fs::create_dir_all(tree.0.join("sys/fs/cgroup/a/b/c")).unwrap();
+    std::fs::create_dir_all(tree.path().join("sys/fs/cgroup/a/b/c")).unwrap();
     for (path, text) in files {
         tree.write(&format!("sys/fs/cgroup/{path}"), text);
     }
@@ -77,7 +49,7 @@ fn v1(files: &[(&str, &str)]) -> Tree {
     let cgroup = "9:name=systemd:/\n4:pids:/p\n3:cpuset:/s/t\n1:cpu,cpuacct:/a/b\n0::/u\n";
     let tree = Tree::new(&[("proc/self/cgroup", cgroup), ("proc/self/mountinfo", &format!("{V1}{HYBRID}"))]);
     for group in ["cpu,cpuacct/a/b", "cpuset/s/t", "pids/p", "unified/u"] {
-        std::fs::create_dir_all(tree.0.join("sys/fs/cgroup").join(group)).unwrap();
+        std::fs::create_dir_all(tree.path().join("sys/fs/cgroup").join(group)).unwrap();
     }
     for (path, text) in files {
         tree.write(&format!("sys/fs/cgroup/{path}"), text);
@@ -88,10 +60,10 @@ fn v1(files: &[(&str, &str)]) -> Tree {
 #[test]
 fn without_files_the_mask_decides() {
     let tree = Tree::new(&[]);
-    tree.decides(6, 6, "sched_getaffinity");
-    assert_eq!(tree.limits(6).read(0).len(), 1);
+    decides(&tree, 6, 6, "sched_getaffinity");
+    assert_eq!(limits(&tree, 6).read(0).len(), 1);
     // An unknown mask leaves it to the standard library.
-    let decision = Decision::in_full(0, &|_| None, &mut tree.limits(0)).unwrap();
+    let decision = Decision::in_full(0, &|_| None, &mut limits(&tree, 0)).unwrap();
     assert_eq!(decision.inputs[0].source, "available_parallelism");
     assert_eq!(decision.workers, std::thread::available_parallelism().unwrap().get());
 }
@@ -101,10 +73,10 @@ fn a_quota_is_rounded_up_and_is_at_least_one() {
     for (quota, workers) in
         [("400000 100000", 4), ("350000 100000", 4), ("100001 100000", 2), ("100000 100000", 1)]
     {
-        v2(&[("a/b/c/cpu.max", quota)]).decides(8, workers, "a/b/c/cpu.max");
+        decides(&v2(&[("a/b/c/cpu.max", quota)]), 8, workers, "a/b/c/cpu.max");
     }
     for quota in ["50000 100000\n", "1000 100000", "0 100000"] {
-        v2(&[("a/b/c/cpu.max", quota)]).decides(8, 1, "a/b/c/cpu.max");
+        decides(&v2(&[("a/b/c/cpu.max", quota)]), 8, 1, "a/b/c/cpu.max");
     }
 }
 
@@ -116,12 +88,12 @@ fn the_tightest_of_all_ancestors_counts() {
         ("a/cpu.max", "30000 10000"),
         ("cpu.max", "700000 100000"),
     ]);
-    tree.decides(8, 3, "a/cpu.max");
+    decides(&tree, 8, 3, "a/cpu.max");
     // The mask is tighter still.
-    tree.decides(2, 2, "sched_getaffinity");
+    decides(&tree, 2, 2, "sched_getaffinity");
     // What is beside the way up is nobody's business.
     tree.write("sys/fs/cgroup/a/x/cpu.max", "100000 100000");
-    tree.decides(8, 3, "a/cpu.max");
+    decides(&tree, 8, 3, "a/cpu.max");
 }
 
 #[test]
@@ -136,12 +108,12 @@ fn version_1_has_a_hierarchy_for_each_controller() {
         ("pids/p/pids.max", "max\n"),
         ("pids/p/pids.current", "17\n"),
     ]);
-    tree.decides(64, 3, "cpu,cpuacct/a/cpu.cfs_quota_us");
+    decides(&tree, 64, 3, "cpu,cpuacct/a/cpu.cfs_quota_us");
     tree.write("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1");
-    tree.decides(64, 8, "cpuset/s/t/cpuset.effective_cpus");
+    decides(&tree, 64, 8, "cpuset/s/t/cpuset.effective_cpus");
     tree.write("sys/fs/cgroup/pids/p/pids.max", "20");
-    tree.decides(64, 3, "pids/p/pids.max");
-    tree.decides(2, 2, "sched_getaffinity");
+    decides(&tree, 64, 3, "pids/p/pids.max");
+    decides(&tree, 2, 2, "sched_getaffinity");
 }
 
 /// Some controllers are in version 2, others not yet.
@@ -152,9 +124,9 @@ fn both_versions_at_once() {
         ("cpu,cpuacct/cpu.cfs_quota_us", "600000"),
         ("cpu,cpuacct/cpu.cfs_period_us", "100000"),
     ]);
-    tree.decides(64, 5, "unified/u/cpu.max");
+    decides(&tree, 64, 5, "unified/u/cpu.max");
     tree.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "400000");
-    tree.decides(64, 4, "cpu,cpuacct/cpu.cfs_quota_us");
+    decides(&tree, 64, 4, "cpu,cpuacct/cpu.cfs_quota_us");
 }
 
 #[test]
@@ -165,8 +137,8 @@ fn a_container_sees_its_group_as_the_root() {
         ("sys/fs/cgroup/cpu.max", "150000 100000"),
         ("sys/fs/cgroup/cpuset.cpus.effective", "4-7"),
     ]);
-    tree.decides(8, 2, "cpu.max");
-    tree.decides(1, 1, "sched_getaffinity");
+    decides(&tree, 8, 2, "cpu.max");
+    decides(&tree, 1, 1, "sched_getaffinity");
 }
 
 #[test]
@@ -183,45 +155,45 @@ fn what_is_malformed_is_no_limit() {
         "99999999999999999999 1",
     ];
     for text in texts {
-        v2(&[("a/b/c/cpu.max", text)]).decides(8, 8, "sched_getaffinity");
+        decides(&v2(&[("a/b/c/cpu.max", text)]), 8, 8, "sched_getaffinity");
         let period = ("cpu,cpuacct/a/b/cpu.cfs_period_us", "100000");
         if text != "100000" {
-            v1(&[("cpu,cpuacct/a/b/cpu.cfs_quota_us", text), period]).decides(8, 8, "sched_getaffinity");
+            decides(&v1(&[("cpu,cpuacct/a/b/cpu.cfs_quota_us", text), period]), 8, 8, "sched_getaffinity");
         }
-        v1(&[("pids/p/pids.max", text), ("pids/p/pids.current", "x")]).decides(8, 8, "sched_getaffinity");
-        v2(&[("a/b/c/cpuset.cpus.effective", &format!("{text},x"))]).decides(8, 8, "sched_getaffinity");
+        decides(&v1(&[("pids/p/pids.max", text), ("pids/p/pids.current", "x")]), 8, 8, "sched_getaffinity");
+        decides(&v2(&[("a/b/c/cpuset.cpus.effective", &format!("{text},x"))]), 8, 8, "sched_getaffinity");
     }
     // Half of version 1's pair is missing, or a directory is where a file should be.
-    v1(&[("cpu,cpuacct/a/b/cpu.cfs_quota_us", "100000")]).decides(8, 8, "sched_getaffinity");
-    v2(&[("a/b/c/cpu.max/oddity", "")]).decides(8, 8, "sched_getaffinity");
-    v2(&[("a/b/c/cpuset.cpus.effective", "\n")]).decides(8, 8, "sched_getaffinity");
+    decides(&v1(&[("cpu,cpuacct/a/b/cpu.cfs_quota_us", "100000")]), 8, 8, "sched_getaffinity");
+    decides(&v2(&[("a/b/c/cpu.max/oddity", "")]), 8, 8, "sched_getaffinity");
+    decides(&v2(&[("a/b/c/cpuset.cpus.effective", "\n")]), 8, 8, "sched_getaffinity");
     for name in ["proc/self/cgroup", "proc/self/mountinfo"] {
         let tree = v2(&[("a/b/c/cpu.max", "100000 100000")]);
         tree.write(name, "garbage\n\u{0}\n");
-        tree.decides(8, 8, "sched_getaffinity");
+        decides(&tree, 8, 8, "sched_getaffinity");
     }
 }
 
 #[test]
 fn threads_that_exist_are_no_room_but_the_askers_own() {
     let tree = v2(&[("a/pids.max", "12"), ("a/pids.current", "9")]);
-    tree.decides(8, 3, "a/pids.max");
-    assert_eq!(tree.limits(8).workers(5), 8);
-    assert_eq!(tree.limits(8).workers(2), 5);
+    decides(&tree, 8, 3, "a/pids.max");
+    assert_eq!(limits(&tree, 8).workers(5), 8);
+    assert_eq!(limits(&tree, 8).workers(2), 5);
     tree.write("sys/fs/cgroup/a/pids.current", "14");
-    tree.decides(8, 1, "a/pids.max");
+    decides(&tree, 8, 1, "a/pids.max");
 }
 
 #[test]
 fn a_user_may_have_so_many_processes() {
-    let limits = |most: &str| {
+    let text = |most: &str| {
         format!("Limit      Soft Limit  Hard Limit  Units\nMax processes   {most}  99  processes\n")
     };
     let status = |uid, rights| format!("Name:\tx\nUid:\t{uid}\t0\t0\t0\nThreads:\t2\nCapEff:\t{rights}\n");
     let decides = |most: &str, status: &str, workers| {
-        let tree = Tree::new(&[("proc/self/limits", &limits(most)), ("proc/self/status", status)]);
+        let tree = Tree::new(&[("proc/self/limits", &text(most)), ("proc/self/status", status)]);
         let source = if workers < 8 { "/proc/self/limits" } else { "sched_getaffinity" };
-        tree.decides(8, workers, source);
+        decides(&tree, 8, workers, source);
     };
     decides("5", &status("1000", "0"), 3);
     decides("5", "", 4);
@@ -238,7 +210,7 @@ fn a_user_may_have_so_many_processes() {
 #[test]
 fn limits_are_read_again() {
     let tree = v2(&[("a/b/c/cpu.max", "200000 100000"), ("z/cpu.max", "500000 100000")]);
-    let mut limits = tree.limits(8);
+    let mut limits = limits(&tree, 8);
     assert_eq!(limits.workers(0), 2);
     tree.write("sys/fs/cgroup/a/b/c/cpu.max", "max 100000");
     assert_eq!(limits.workers(0), 8);
@@ -247,7 +219,7 @@ fn limits_are_read_again() {
     assert_eq!(limits.workers(0), 3);
     tree.write("proc/self/cgroup", "0::/z\n");
     assert_eq!(limits.workers(0), 5);
-    std::fs::remove_file(tree.0.join("proc/self/cgroup")).unwrap();
+    std::fs::remove_file(tree.path().join("proc/self/cgroup")).unwrap();
     assert_eq!(limits.workers(0), 8);
 }
 
@@ -258,7 +230,7 @@ fn program_and_environment_come_first() {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| value.into())
         };
-        let decision = Decision::in_full(asked, &value, &mut v2(&[]).limits(8)).unwrap();
+        let decision = Decision::in_full(asked, &value, &mut limits(&v2(&[]), 8)).unwrap();
         (decision.workers, decision.inputs[decision.by.unwrap()].source.clone())
     };
     let (own, rayons, old) = ("HEIST_NUM_THREADS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS");
@@ -289,7 +261,7 @@ fn program_and_environment_come_first() {
         assert_eq!(decide(asked, variables), (workers, by.to_string()), "{asked} {variables:?}");
     }
     for bad in ["x", "-1", "1.5", "99999999999999999999"] {
-        let error = Decision::in_full(2, &|_| Some(bad.into()), &mut v2(&[]).limits(8)).unwrap_err();
+        let error = Decision::in_full(2, &|_| Some(bad.into()), &mut limits(&v2(&[]), 8)).unwrap_err();
         assert!(error.to_string().contains(&format!("HEIST_NUM_THREADS={bad:?}")), "{error}");
     }
 }

@@ -8,6 +8,7 @@ mod how_many;
 mod limits;
 mod limits_waits;
 mod little_load;
+mod nodes;
 mod own_failures;
 mod permits_refused;
 mod task_asleep;
