@@ -8,6 +8,7 @@
 
 mod affinity;
 mod cpu_list;
+mod file;
 pub mod limits;
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod linux;

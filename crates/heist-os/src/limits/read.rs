@@ -2,7 +2,7 @@
 
 use super::groups::{Groups, below};
 use super::{Allows, Input, Kind};
-use crate::{System, cpu_list, parse_cpu_list};
+use crate::{System, cpu_list, file, parse_cpu_list};
 use std::path::{Path, PathBuf};
 
 /// The places where limits are written. Reading them again is cheap: the search for the groups of this process is not repeated, unless it
@@ -71,12 +71,12 @@ impl Limits {
     }
 
     fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        if cfg!(miri) { None } else { std::fs::read(below(&self.root, Path::new(path))).ok() }
+        file::read(&below(&self.root, Path::new(path)))
     }
 
     /// What is in a file, if it can be read.
     fn text(&self, path: &Path) -> Option<String> {
-        let text = std::fs::read_to_string(below(&self.root, path)).ok()?;
+        let text = file::read_text(&below(&self.root, path))?;
         Some(text.trim().into())
     }
 

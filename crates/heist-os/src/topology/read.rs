@@ -1,7 +1,7 @@
 //! The files. What is missing is made up so that it does no harm: one node, distances that are all the same, no shared caches.
 
 use super::{Cache, Cpu, Node};
-use crate::parse_cpu_list;
+use crate::{file, parse_cpu_list};
 use std::path::{Path, PathBuf};
 
 /// What a node is from its own memory, and what it is from others if nobody says.
@@ -13,7 +13,7 @@ fn system(root: &Path, path: &str) -> PathBuf {
 }
 
 fn text(root: &Path, path: &str) -> Option<String> {
-    std::fs::read_to_string(system(root, path)).ok()
+    file::read_text(&system(root, path))
 }
 
 fn list(root: &Path, path: &str) -> Option<Vec<usize>> {
