@@ -1,6 +1,7 @@
 //! The `heist` command: something to look at.
 
 mod demo;
+mod doctor;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -16,18 +17,22 @@ struct Arguments {
 enum Command {
     /// Uneven work by static split and by stealing, a recursive sum with the speed-up reached, and how late ticks are
     Demo(demo::Arguments),
+    /// How many workers a pool would have here and why, and what on this machine slows it down
+    #[command(after_help = doctor::EXIT_CODES)]
+    Doctor(doctor::Arguments),
 }
 
 fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse();
-    let outcome = match command {
-        Command::Demo(arguments) => demo::run(&arguments, &mut std::io::stdout().lock()),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("heist: {error}");
-            ExitCode::FAILURE
+    let mut out = std::io::stdout().lock();
+    let (outcome, failed) = match command {
+        Command::Demo(arguments) => {
+            (demo::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
-    }
+        Command::Doctor(arguments) => (doctor::run(&arguments, &mut out), ExitCode::from(doctor::FAILED)),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("heist: {error}");
+        failed
+    })
 }

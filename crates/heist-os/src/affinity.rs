@@ -60,6 +60,16 @@ impl AffinityHint {
         }
     }
 
+    /// Called by the thread: from here on it runs on the CPUs in `mask`. If a waker has changed its mask, from its first step on.
+    pub fn place(&self, mask: &CpuMask) {
+        let mut state = lock(&self.state);
+        if let State::Asleep(Some(own)) = &mut *state {
+            *own = *mask;
+        } else {
+            self.system.set_mask(None, mask);
+        }
+    }
+
     /// Called by the thread when it is awake, before it runs anything of the user's. Between the waker and here are microseconds: it
     /// does not ask whether somebody else has set a mask in them.
     pub fn after_wake(&self) {
@@ -127,6 +137,21 @@ mod tests {
         // Nor does one that comes too late.
         hint.before_wake(me);
         assert_eq!(system.mask(None), Some(own));
+
+        // It goes elsewhere itself: before it sleeps, with a waker on the way, and after one.
+        for waker_first in [false, true] {
+            let chosen = CpuMask::default().with(own.cpus().next().expect("it has two"));
+            hint.before_sleep();
+            if waker_first {
+                hint.before_wake(me);
+            }
+            hint.place(&chosen);
+            hint.before_wake(me);
+            hint.after_wake();
+            assert_eq!(system.mask(None), Some(chosen), "waker first: {waker_first}");
+            hint.place(&own);
+            assert_eq!(system.mask(None), Some(own));
+        }
 
         // Pinned while it sleeps.
         let taken_out = (0..1024).find(|&cpu| own.has(cpu) && !reduced.has(cpu)).expect("one was taken out");

@@ -2,12 +2,23 @@
 //!
 //! Every question may be answered by `None`, *unknown*, and every request may be refused: on other systems, in a sandbox, without
 //! `/proc`, or because the program has turned the hints off. heist is right without any of this; it only runs faster with it.
+//!
+//! [`limits`] says how many workers a pool should have. That is asked when a pool is made, also if the hints are off. [`topology`] says which
+//! CPUs are near to each other.
 
 mod affinity;
+mod cpu_list;
+mod file;
+pub mod limits;
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod linux;
+pub mod topology;
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tree;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
+pub use cpu_list::{cpu_list, parse_cpu_list};
 
 #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
 use Unknown as Real;
@@ -30,6 +41,16 @@ impl CpuMask {
     /// ```
     pub fn count(&self) -> usize {
         self.0.iter().map(|bits| bits.count_ones() as usize).sum()
+    }
+
+    /// The CPUs in it, in order.
+    ///
+    /// ```
+    /// let mask = heist_os::CpuMask::default().with(3).with(900);
+    /// assert_eq!(mask.cpus().collect::<Vec<_>>(), [3, 900]);
+    /// ```
+    pub fn cpus(&self) -> impl Iterator<Item = usize> {
+        (0..64 * self.0.len()).filter(|&cpu| self.has(cpu))
     }
 
     /// Whether `cpu` is in it.
@@ -106,6 +127,11 @@ pub trait System: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Whether a wait for sockets can end at a nanosecond, and not only at a millisecond.
+    fn has_fine_waits(&self) -> Option<bool> {
+        None
+    }
+
     /// Asks for other CPUs for a thread, or for the calling one. False if that was refused.
     fn set_mask(&self, _thread: Option<ThreadNumber>, _mask: &CpuMask) -> bool {
         false
@@ -126,5 +152,10 @@ impl System for Unknown {}
 /// ```
 pub fn system(hints: Option<bool>) -> &'static dyn System {
     let wanted = || std::env::var_os("HEIST_OS_HINTS").is_none_or(|value| value != "0");
-    if hints.unwrap_or_else(wanted) { &Real } else { &Unknown }
+    if hints.unwrap_or_else(wanted) { real() } else { &Unknown }
+}
+
+/// This system, whatever anybody wishes: what is no hint, such as how many CPUs there are.
+fn real() -> &'static dyn System {
+    &Real
 }

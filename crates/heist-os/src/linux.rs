@@ -67,6 +67,16 @@ impl System for Linux {
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns as libc::c_ulong) == 0 }
     }
 
+    fn has_fine_waits(&self) -> Option<bool> {
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        let none: *const libc::c_void = std::ptr::null();
+        // SAFETY: there is no such descriptor, so it writes nothing; and there is room for one event.
+        let result =
+            unsafe { libc::syscall(libc::SYS_epoll_pwait2, -1, &raw mut event, 1, none, none, 0_usize) };
+        // A call that is there has got as far as the descriptor.
+        Some(result == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EBADF))
+    }
+
     fn set_mask(&self, thread: Option<ThreadNumber>, mask: &CpuMask) -> bool {
         let Some(pid) = pid(thread) else { return false };
         let mut set = empty_set();

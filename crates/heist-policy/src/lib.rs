@@ -7,7 +7,8 @@
 //! |---|---|---|
 //! | where do I look for work next? | a worker between two jobs | [`next_source`] |
 //! | may I join the searchers? | a worker that ran out of its own work | [`may_search`] |
-//! | whom do I steal from, in which order? | a searcher | [`victims`] |
+//! | whom do I steal from, in which order? | a searcher | [`victims`], [`victims_by_node`] |
+//! | on which node does a thread belong? | a pool that pins its threads | [`node_of_index`] |
 //! | do I wake somebody? | whoever made or found work | [`on_new_work`], [`on_found_work`] |
 //! | do I keep searching, or sleep? | a worker that finds nothing | [`step`] |
 //! | what do I do while I wait? | a worker whose join or scope is not finished | [`wait_step`] |
@@ -45,6 +46,6 @@ pub use ladder::{Ladder, Limits, step};
 pub use monitor::{Overtake, TasksView, last_resort, overtake};
 pub use share::{publish, take_back};
 pub use source::{Source, Sources, next_source};
-pub use victims::victims;
+pub use victims::{node_of_index, victims, victims_by_node};
 pub use wait::{WaitStep, WaitView, wait_step};
 pub use wake::{IdleView, Wake, may_search, on_found_work, on_new_work, search_cap};

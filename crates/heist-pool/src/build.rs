@@ -1,7 +1,9 @@
 //! How many threads a pool gets, and starting them.
 
+use crate::places::Pin;
 use crate::pool::{Config, MOST_INDICES, Pool};
 use crate::threads::{ThreadStart, guest};
+use heist_os::limits::Decision;
 use heist_sync::StdArc as Arc;
 use std::io;
 // Not a part of any protocol, so not for the checkers, whose atomics cannot be static.
@@ -26,16 +28,18 @@ impl Config {
         mut start: impl FnMut(ThreadStart, Option<String>) -> io::Result<()>,
     ) -> Result<Arc<Pool>, BuildError> {
         let asked = self.parallelism;
-        let Wanted { threads: wanted, by } = Wanted::new(asked)?;
+        let decision = decide(asked)?;
+        let wanted = decision.workers;
         if self.max_threads != 0 && self.max_threads < wanted {
             return Err(BuildError::BadValue(format!(
                 "max_threads({}) is less than the {wanted} threads of the pool; raise it or lower {}",
                 self.max_threads,
-                by.unwrap_or("num_threads")
+                decision.variable().unwrap_or("num_threads")
             )));
         }
         self.parallelism = wanted;
         self.check_rescue(asked == wanted)?;
+        self.check_pin()?;
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
         let first = usize::from(pool.config().use_current_thread);
@@ -78,38 +82,18 @@ impl Config {
 }
 
 /// How many threads a pool is to have.
-struct Wanted {
-    threads: usize,
-    /// The variable that says so, if it is not the program or the machine.
-    by: Option<&'static str>,
-}
-
-impl Wanted {
-    fn new(asked: usize) -> Result<Self, BuildError> {
-        let env = env_threads("HEIST_NUM_THREADS")?;
-        let wanted = match (asked, env) {
-            // The environment can always lower what the program asks for, never raise it.
-            (asked, Some(threads)) if asked == 0 || threads < asked => {
-                Self { threads, by: Some("HEIST_NUM_THREADS") }
-            }
-            (0, _) => rayon_env().unwrap_or_else(|| {
-                // Affinity and cgroup quota are in it.
-                let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-                Self { threads, by: None }
-            }),
-            (threads, _) => Self { threads, by: None },
+fn decide(asked: usize) -> Result<Decision, BuildError> {
+    let decision = Decision::for_pool(asked).map_err(|error| BuildError::BadValue(error.to_string()))?;
+    if decision.workers > MOST_INDICES {
+        let asked = match decision.variable() {
+            Some(variable) => format!("{variable}={}", decision.workers),
+            None => format!("num_threads({})", decision.workers),
         };
-        if wanted.threads > MOST_INDICES {
-            let asked = match wanted.by {
-                Some(variable) => format!("{variable}={}", wanted.threads),
-                None => format!("num_threads({})", wanted.threads),
-            };
-            return Err(BuildError::BadValue(format!(
-                "{asked} is more than a pool can have, which is {MOST_INDICES}; ask for fewer threads"
-            )));
-        }
-        Ok(wanted)
+        return Err(BuildError::BadValue(format!(
+            "{asked} is more than a pool can have, which is {MOST_INDICES}; ask for fewer threads"
+        )));
     }
+    Ok(decision)
 }
 
 impl Config {
@@ -163,6 +147,33 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Keeping threads on their nodes needs the system's calls for it. As for rescue: an error if the program rules them out, and a warning
+    /// if that is not the program's doing. A directory for tests must be one.
+    fn check_pin(&self) -> Result<(), BuildError> {
+        if let Err(error) = heist_os::topology::check_variable() {
+            return Err(BuildError::BadValue(error.to_string()));
+        }
+        if self.pin == Pin::None {
+            return Ok(());
+        }
+        if self.os_hints == Some(false) {
+            return Err(BuildError::BadValue(
+                "pin(Pin::Node) needs CPU masks of threads, and os_hints(false) turns them off; leave one of the two out".into(),
+            ));
+        }
+        static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+        let is_known = heist_os::system(self.os_hints).mask(None).is_some();
+        if !is_known && !HAS_WARNED.swap(true, Ordering::Relaxed) {
+            heist_sync::warn(format_args!(
+                "pin(Pin::Node) has no effect on a pool: it needs CPU masks of threads, and HEIST_OS_HINTS=0, or this system, has none; \
+                 unset that variable, or leave pin out"
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// A pool that is closed unless its build gets to the end, by an error or by a panic of the user's closures.
 struct Unfinished<'a>(&'a Pool);
 
@@ -170,24 +181,4 @@ impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         self.0.close();
     }
-}
-
-/// A count from heist's own variable: 0 or nothing means unset, anything else must be a number.
-fn env_threads(name: &str) -> Result<Option<usize>, BuildError> {
-    let Some(value) = std::env::var_os(name) else { return Ok(None) };
-    let text = value.to_string_lossy();
-    match text.trim() {
-        "" | "0" => Ok(None),
-        text => text.parse().map(Some).map_err(|_| {
-            BuildError::BadValue(format!("{name}={text:?} is not a number of threads; unset it or give one"))
-        }),
-    }
-}
-
-/// rayon's variables, as it reads them: what is not a positive number does not count.
-fn rayon_env() -> Option<Wanted> {
-    ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"]
-        .into_iter()
-        .find_map(|name| Some(Wanted { threads: std::env::var(name).ok()?.parse().ok()?, by: Some(name) }))
-        .filter(|wanted| wanted.threads > 0)
 }

@@ -65,6 +65,7 @@ mod global;
 #[cfg_attr(heist_model, path = "monitor/none.rs")]
 mod monitor;
 mod permits;
+mod places;
 mod pool;
 mod queues;
 mod recorder;
@@ -98,6 +99,7 @@ pub mod raw {
     }
     /// The pool.
     pub mod pool {
+        pub use crate::places::Pin;
         pub use crate::pool::{Config, MOST_INDICES, MOST_THREADS, Pool, outside_parker, wait_outside};
     }
     /// What a thread can wait for.

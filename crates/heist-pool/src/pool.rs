@@ -3,6 +3,7 @@
 use crate::driver_lock::DriverLock;
 use crate::monitor::Watched;
 use crate::permits::Permits;
+use crate::places::{Pin, Places};
 use crate::queues::Queues;
 use crate::queues::job::{Callee, JobRef, Payload, StackJob, discard, erased, halt_unwinding};
 use crate::queues::task::{Place, TaskRef};
@@ -51,6 +52,8 @@ pub struct Config {
     pub guests: Option<bool>,
     /// Whether the system's scheduler is asked and told about threads; `None` for what `HEIST_OS_HINTS` says.
     pub os_hints: Option<bool>,
+    /// On which CPUs the threads are kept.
+    pub pin: Pin,
     /// How late a tick may be before another worker takes it, if it does not say itself; `None` for the default.
     pub tick_steal_after: Option<Duration>,
 }
@@ -87,6 +90,8 @@ pub struct Pool {
     this: Weak<Pool>,
     config: Config,
     system: &'static dyn System,
+    /// `None` on a machine with one node.
+    places: Option<Box<Places>>,
     parallelism: AtomicUsize,
     permits: Permits,
     queues: Queues,
@@ -113,6 +118,7 @@ impl Pool {
         let pool = Arc::new_cyclic(|this| Self {
             this: this.clone(),
             system,
+            places: Places::new(&config, system),
             parallelism: AtomicUsize::new(n),
             permits: Permits::new(n, config.is_bound()),
             queues: Queues::new(n),
@@ -151,6 +157,12 @@ impl Pool {
     /// What the system can be asked.
     pub(crate) fn system(&self) -> &'static dyn System {
         self.system
+    }
+
+    /// Where its threads run, if the machine has several nodes.
+    #[inline]
+    pub(crate) fn places(&self) -> Option<&Places> {
+        self.places.as_deref()
     }
 
     pub(crate) fn permits(&self) -> &Permits {

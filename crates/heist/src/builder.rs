@@ -4,7 +4,7 @@ use crate::thread_pool::ThreadPool;
 use heist_pool::raw::build::BuildError;
 use heist_pool::raw::global;
 use heist_pool::raw::job::Payload;
-use heist_pool::raw::pool::{Config, MOST_INDICES, MOST_THREADS, Pool};
+use heist_pool::raw::pool::{Config, MOST_INDICES, MOST_THREADS, Pin, Pool};
 use heist_pool::raw::threads::ThreadStart;
 use heist_sync::{Arc, Mutex, lock};
 use std::error::Error;
@@ -339,7 +339,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// How many threads run at once; 0, the default, for as many as there are CPUs to use.
     ///
     /// `HEIST_NUM_THREADS` in the environment can lower it. With 0, it is `HEIST_NUM_THREADS`, or else `RAYON_NUM_THREADS`, or
-    /// else what affinity and cgroup quota allow.
+    /// else what the machine allows: the CPUs of the calling thread and of its control group, the CPU quota of that group and of all above it,
+    /// and the threads that may still be started.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(3).build()?;
@@ -527,6 +528,30 @@ impl<S> ThreadPoolBuilder<S> {
     /// ```
     pub fn os_hints(mut self, os_hints: bool) -> Self {
         self.config.os_hints = Some(os_hints);
+        self
+    }
+
+    /// On which CPUs the pool's threads are kept, on a machine whose memory is in several nodes (NUMA). By default nowhere: the system moves
+    /// them as it likes, and a thief visits first whoever is on its own node.
+    ///
+    /// With [`Pin::Node`] a thread runs only on the CPUs of one node, of those that the calling thread may use. It is the node of the index
+    /// that the thread has; indices are spread over the nodes by how many CPUs each has, neighbours beside each other. A thread that gets an
+    /// index of another node goes there. Threads of the program's own, guests and the one of [`use_current_thread`](Self::use_current_thread),
+    /// are left where they are. On a machine with one node it has no effect.
+    ///
+    /// # Errors
+    /// [`build`](Self::build) fails if [`os_hints`](Self::os_hints) are off. If `HEIST_OS_HINTS=0` has done that, a warning says so, and the
+    /// pool goes on without.
+    ///
+    /// ```
+    /// use heist::{Pin, ThreadPoolBuilder};
+    ///
+    /// let pool = ThreadPoolBuilder::new().num_threads(2).pin(Pin::Node).build()?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn pin(mut self, pin: Pin) -> Self {
+        self.config.pin = pin;
         self
     }
 

@@ -38,7 +38,7 @@
 //!
 //! # The global pool
 //!
-//! It starts on first use, with as many workers as affinity and cgroup quota allow. `HEIST_NUM_THREADS` in the environment, or else
+//! It starts on first use, with as many workers as affinity and control groups allow. `HEIST_NUM_THREADS` in the environment, or else
 //! `RAYON_NUM_THREADS`, says otherwise; `HEIST_NUM_THREADS` also lowers what code asks for. [`ThreadPoolBuilder::build_global`] sets it up
 //! by hand.
 //!
@@ -89,6 +89,15 @@ pub use heist_iter::{
 #[cfg(feature = "async")]
 pub use scope_tasks::SpawnTask;
 pub use thread_pool::{ShutdownError, ThreadPool};
+
+/// For [`ThreadPoolBuilder::pin`].
+///
+/// ```
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).pin(heist::Pin::Node).build()?;
+/// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+pub use heist_pool::raw::pool::Pin;
 
 // What has to do with the system's clock, sockets and threads is not there in a checker's world.
 #[cfg(all(feature = "hyper", not(heist_model)))]

@@ -160,6 +160,16 @@ impl Ledger {
         take_out(&mut self.parked, |&t| t == thread).is_some()
     }
 
+    /// The parked thread with the lowest `rank` is woken next; of equals, as before, that which slept last. The resident one stays where it is.
+    pub fn bring_near(&mut self, rank: impl Fn(u16) -> u8) {
+        let resident = self.words.resident();
+        let others = self.parked.iter().enumerate().rev().filter(|(_, thread)| Some(**thread) != resident);
+        if let Some((at, _)) = others.min_by_key(|(_, thread)| rank(**thread)) {
+            let nearest = self.parked.remove(at);
+            self.parked.push(nearest);
+        }
+    }
+
     /// A parked thread, to be woken without a permit: the resident one, or else that which slept last.
     pub fn unpark_any(&mut self) -> Option<u16> {
         match self.words.resident() {

@@ -171,6 +171,9 @@ impl Permits {
             return;
         }
         let home = |thread: u16| table.get(thread.into()).map_or(0, WorkerShared::home);
+        if let Some(places) = pool.places() {
+            open.bring_near(places.rank_from_here(table));
+        }
         match open.wake(only, threads.may_start(pool), home) {
             Wake::Nobody => {
                 drop(open);

@@ -8,6 +8,23 @@ fn ledger(n: usize, is_bound: bool) -> (Ledger, Arc<Words>) {
     (Ledger::new(words.clone(), n, is_bound), words)
 }
 
+/// On a machine with several nodes: of the nearest, that which slept last.
+#[test]
+fn the_nearest_sleeper_is_woken() {
+    let nodes = [0, 1, 0, 1, 0];
+    let near = |here: usize| move |thread: u16| u8::from(nodes[usize::from(thread)] != here);
+    let mut l = Ledger::new(Arc::new(Words::new(5)), 5, false);
+    (0..5).for_each(|thread| l.park(thread));
+    let mut woken = |here| {
+        l.bring_near(near(here));
+        match l.wake(None, false, |thread| thread) {
+            Wake::Grant(grant) => grant.thread,
+            wake => panic!("{wake:?}"),
+        }
+    };
+    assert_eq!([woken(1), woken(0), woken(1), woken(1), woken(0)], [3, 4, 1, 2, 0]);
+}
+
 #[test]
 fn a_lent_permit_that_was_observed_comes_back_to_the_last_that_wants_it() {
     let (mut l, words) = ledger(1, false);

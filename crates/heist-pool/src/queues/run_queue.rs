@@ -130,6 +130,7 @@ impl RunQueue {
 
     /// Moves half of the tasks, rounded up, to `own`, of which the caller is the owner and which is empty, and returns one
     /// of them to be run at once.
+    #[inline(always)]
     pub fn steal_into(&self, own: &Self) -> Option<TaskRef> {
         let own_tail = own.tail.load(Ordering::Relaxed);
         debug_assert_eq!(own.head.load(Ordering::Relaxed), own_tail);

@@ -6,6 +6,7 @@ use super::shared::Role;
 use super::tasks::OwnTasks;
 use super::{Status, WorkerShared};
 use crate::permits::Count;
+use crate::places::Places;
 use crate::queues::forks::{Care, Claimed, Look};
 use crate::queues::job::JobRef;
 use crate::queues::task::TaskRef;
@@ -87,7 +88,32 @@ pub(super) struct Memory {
     lifo: Option<(u16, Status, Instant)>,
 }
 
+// Inlined into the round over the victims, as if that of a machine with one node were the only one.
 impl Memory {
+    #[inline(always)]
+    fn steal_from<'a>(
+        &mut self,
+        me: &'a Me,
+        what: What,
+        victims: impl Iterator<Item = usize>,
+    ) -> Option<Found<'a>> {
+        let table = me.pool.threads().table();
+        let care = Care::in_round(self.round);
+        self.round = self.round.wrapping_add(1);
+        for victim in victims.filter_map(|v| table.get(v)) {
+            let mut found = if what == What::Tasks { None } else { self.steal_job(victim, care) };
+            if found.is_none() && what != What::Jobs {
+                found = self.steal_task(me, victim, what);
+            }
+            if found.is_some() {
+                me.trace(Kind::Steal, u32::from(victim.id()));
+                return found;
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
     fn steal_job<'a>(&mut self, victim: &'a WorkerShared, care: Care) -> Option<Found<'a>> {
         loop {
             match victim.stack.steal(care) {
@@ -111,6 +137,7 @@ impl Memory {
         None
     }
 
+    #[inline(always)]
     fn steal_task(&mut self, me: &Me, victim: &WorkerShared, what: What) -> Option<Found<'static>> {
         let mut task = victim.tasks.steal_into(&me.shared.tasks);
         // Who only runs tasks is there because the others do not get to theirs.
@@ -142,6 +169,8 @@ pub(super) struct Search {
     /// Counts its looks.
     turn: Cell<u32>,
     random: RefCell<Random>,
+    /// How near the others are, where that matters.
+    ranks: RefCell<Vec<u8>>,
     /// Since when it has seen something in the injector and run its own.
     injected_since: Cell<Option<Instant>>,
     /// What it ran last.
@@ -159,6 +188,7 @@ impl Search {
             is_on: Cell::new(false),
             turn: Cell::new(0),
             random: RefCell::new(Random::new(seed)),
+            ranks: RefCell::default(),
             injected_since: Cell::new(None),
             last: Cell::new(WokenFor::Job),
             left_cpu: Cell::new(None),
@@ -366,24 +396,31 @@ impl Search {
         has_waited
     }
 
-    /// One round over all other threads, from a random one on.
+    /// One round over all other threads, from a random one on; nearest first where the machine has several nodes.
     pub fn steal<'a>(&self, me: &'a Me, what: What, memory: &mut Memory) -> Option<Found<'a>> {
-        let table = me.pool.threads().table();
-        let n = table.len();
-        let start = self.random.borrow_mut().below(n);
-        let care = Care::in_round(memory.round);
-        memory.round = memory.round.wrapping_add(1);
-        for victim in policy::victims(n, start, usize::from(me.id())).filter_map(|v| table.get(v)) {
-            let mut found = if what == What::Tasks { None } else { memory.steal_job(victim, care) };
-            if found.is_none() && what != What::Jobs {
-                found = memory.steal_task(me, victim, what);
-            }
-            if found.is_some() {
-                me.trace(Kind::Steal, u32::from(victim.id()));
-                return found;
-            }
+        if let Some(places) = me.pool.places() {
+            return self.steal_nearest(me, places, what, memory);
         }
-        None
+        let n = me.pool.threads().table().len();
+        let start = self.random.borrow_mut().below(n);
+        memory.steal_from(me, what, policy::victims(n, start, usize::from(me.id())))
+    }
+
+    #[cold]
+    fn steal_nearest<'a>(
+        &self,
+        me: &'a Me,
+        places: &Places,
+        what: What,
+        memory: &mut Memory,
+    ) -> Option<Found<'a>> {
+        let here = places.here();
+        me.shared.set_node(here);
+        // As they are now: each is visited once, also if it goes elsewhere meanwhile.
+        let mut ranks = self.ranks.borrow_mut();
+        places.ranks(here, me.pool.threads().table(), &mut ranks);
+        let start = self.random.borrow_mut().below(u32::MAX as usize);
+        memory.steal_from(me, what, policy::victims_by_node(&ranks, start, usize::from(me.id())))
     }
 
     /// A searcher has something to do: it stops searching, and if it was the last, another takes its place.

@@ -4,6 +4,7 @@
 use super::me::Me;
 use super::shared::Role;
 use crate::permits::{AtBottom, Count, TakeBack};
+use crate::places::Places;
 use heist_os::WokenFor;
 use heist_policy::tuning;
 use heist_sync::planted::is_planted;
@@ -22,6 +23,8 @@ pub(super) struct OwnPermit {
     helping: Cell<u32>,
     /// It is inside of `blocking`.
     is_blocking: Cell<bool>,
+    /// The node on whose CPUs it is kept, if it is.
+    pinned: Cell<Option<u16>>,
     role: Cell<Role>,
     /// The role to go back to: `Guest` for a thread of the program's own.
     plain: Role,
@@ -42,6 +45,7 @@ impl OwnPermit {
             is_lender: Cell::new(false),
             helping: Cell::new(0),
             is_blocking: Cell::new(false),
+            pinned: Cell::new(None),
             role: Cell::new(role),
             plain: if role == Role::Guest { Role::Guest } else { Role::Holder },
         }
@@ -57,8 +61,26 @@ impl OwnPermit {
             if self.role.get() != self.plain {
                 self.set_role(me, self.plain);
             }
+            if let Some(places) = me.pool.places() {
+                self.take_place(me, places, index);
+            }
         }
         self.index.set(index);
+    }
+
+    /// The thread says where it is. If the program asks for it, it goes to the node of its index first, and stays there. A thread of the
+    /// program's own is left where it is.
+    #[cold]
+    fn take_place(&self, me: &Me, places: &Places, index: u16) {
+        match places.pin_of(index) {
+            Some((node, mask)) if !self.is_guest() => {
+                if self.pinned.replace(Some(node)) != Some(node) {
+                    me.shared.affinity.place(mask);
+                }
+                me.shared.set_node(Some(node));
+            }
+            _ => me.shared.set_node(places.here()),
+        }
     }
 
     pub fn role(&self) -> Role {

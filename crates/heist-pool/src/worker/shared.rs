@@ -7,7 +7,7 @@ use crate::queues::job::JobRef;
 use heist_deque::{Owner, Thief};
 use heist_os::{AffinityHint, ThreadNumber, WokenFor};
 use heist_sync::atomic::{AtomicU32, Ordering};
-use heist_sync::{Mutex, Parker, StdArc as Arc};
+use heist_sync::{Mutex, Parker, StdArc as Arc, std_atomic};
 use heist_trace::Ring;
 use std::sync::OnceLock;
 
@@ -108,6 +108,9 @@ pub struct WorkerShared {
     number: AtomicU32,
     /// One more than the CPU on which it last shared a job, 0 if unknown.
     shared_on: AtomicU32,
+    /// One more than the node on which it last looked for work or got a permit, 0 if unknown or if there is only one. No protocol depends on
+    /// it, so it is not for the checkers.
+    node: std_atomic::AtomicU32,
     pub(crate) ring: OnceLock<Ring>,
     pub(crate) affinity: AffinityHint,
 }
@@ -142,6 +145,7 @@ impl WorkerShared {
             home: AtomicU32::new(0),
             number: AtomicU32::new(0),
             shared_on: AtomicU32::new(0),
+            node: std_atomic::AtomicU32::new(0),
             ring: OnceLock::new(),
             affinity: AffinityHint::new(system),
         }
@@ -173,6 +177,15 @@ impl WorkerShared {
 
     pub(crate) fn set_home(&self, index: u16) {
         self.home.store(u32::from(index), Ordering::Relaxed);
+    }
+
+    /// Where it was lately, if there are several nodes.
+    pub(crate) fn node(&self) -> Option<u16> {
+        self.node.load(Ordering::Relaxed).checked_sub(1).map(|node| node as u16)
+    }
+
+    pub(crate) fn set_node(&self, node: Option<u16>) {
+        self.node.store(node.map_or(0, |node| u32::from(node) + 1), Ordering::Relaxed);
     }
 
     /// Writes down what its thread gets. Under the lock of the permits, so that a thread which learns there that it was woken

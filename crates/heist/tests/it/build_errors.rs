@@ -81,6 +81,16 @@ fn rescue_that_the_program_rules_out() {
     builder(2).rescue_blocked(false).max_threads(2).os_hints(false).build().unwrap();
 }
 
+/// So with the CPUs on which threads are kept.
+#[test]
+fn a_pin_that_the_program_rules_out() {
+    let _watch = watch!();
+    let pinned = || builder(2).pin(heist::Pin::Node);
+    says(pinned().os_hints(false).build(), &["pin(Pin::Node)", "os_hints(false)", "leave one"]);
+    pinned().os_hints(true).build().unwrap();
+    builder(2).pin(heist::Pin::None).os_hints(false).build().unwrap();
+}
+
 fn rerun(name: &str, case: &str, variables: &[(&str, &str)]) -> String {
     let mut child = child::child(module_path!(), name, case);
     for variable in ["HEIST_NUM_THREADS", "RAYON_NUM_THREADS", "HEIST_RESCUE", "HEIST_OS_HINTS"] {

@@ -422,7 +422,7 @@ fn environment_variables() {
     assert_eq!(run(&[("HEIST_NUM_THREADS", "3"), ("RAYON_NUM_THREADS", "5")]), "3 3");
     // rayon's variable is a default, not a bound, and rayon ignores what is not a number.
     assert_eq!(run(&[("RAYON_NUM_THREADS", "5")]), "5 64");
-    let machine = std::thread::available_parallelism().unwrap();
+    let machine = heist_os::limits::Limits::new().workers(0);
     assert_eq!(run(&[("RAYON_NUM_THREADS", "abc")]), format!("{machine} 64"));
     assert_eq!(run(&[("HEIST_NUM_THREADS", "0")]), format!("{machine} 64"));
 }

@@ -4,9 +4,11 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
+mod how_many;
 mod limits;
 mod limits_waits;
 mod little_load;
+mod nodes;
 mod own_failures;
 mod permits_refused;
 mod task_asleep;
