@@ -110,7 +110,7 @@ where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
     let op = Arc::new(op);
-    let n = pool.parallelism();
+    let n = pool.active();
     for index in 0..n {
         let op = Arc::clone(&op);
         let call = move || BroadcastContext::with(index, n, |c| op(c));
@@ -159,13 +159,13 @@ where
 {
     let here = Worker::current();
     let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
-    let n = pool.parallelism();
+    let n = pool.active();
     let over = Signal::new(Arc::clone(&parker));
     let shared = Shared { op, calls: n, pending: AtomicUsize::new(n), over };
     let calls: Vec<_> =
         (0..n).map(|index| Call { shared: &shared, index, result: UnsafeCell::new(None) }).collect();
     // The own call runs right here, without a hop.
-    let own = Worker::current_in(pool).and_then(Worker::observe_held);
+    let own = Worker::current_in(pool).and_then(Worker::observe_held).filter(|&index| index < n);
     for call in calls.iter().filter(|call| Some(call.index) != own) {
         let data = std::ptr::from_ref(call).cast();
         // SAFETY: `calls` and `shared` stay until the signal is set, which is waited for below; `R` and `OP` may cross.
@@ -176,6 +176,7 @@ where
         unsafe { Call::<OP, R>::run(std::ptr::from_ref(&calls[own]).cast()) };
     }
     match here {
+        _ if n == 0 => {}
         Some(worker) => worker.wait(&shared.over, &()),
         None => wait_outside(&shared.over, &parker),
     }

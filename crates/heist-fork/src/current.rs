@@ -24,7 +24,8 @@ impl Yield {
     }
 }
 
-/// How many threads run at once in the current pool, or else in the global one.
+/// How many threads the current pool, or else the global one, can have running at once: every index is below it, for the pool's life. How many
+/// it lets run now is [`active_num_threads`].
 ///
 /// ```
 /// assert!(heist::current_num_threads() >= 1);
@@ -33,6 +34,19 @@ pub fn current_num_threads() -> usize {
     match Worker::current() {
         Some(worker) => worker.pool().parallelism(),
         None => global::pool().parallelism(),
+    }
+}
+
+/// How many threads may run at once in the current pool, or else in the global one, as
+/// [`ThreadPool::set_num_threads`](https://docs.rs/heist/latest/heist/struct.ThreadPool.html) said last.
+///
+/// ```
+/// assert!(heist::active_num_threads() <= heist::current_num_threads());
+/// ```
+pub fn active_num_threads() -> usize {
+    match Worker::current() {
+        Some(worker) => worker.pool().active(),
+        None => global::pool().active(),
     }
 }
 

@@ -15,8 +15,8 @@ mod worker_local;
 
 pub use broadcast::{BroadcastContext, broadcast, spawn_broadcast};
 pub use current::{
-    Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
-    yield_local, yield_now,
+    Yield, active_num_threads, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+    max_num_threads, yield_local, yield_now,
 };
 pub use fork::{Fork, fork};
 pub use join::{FnContext, join, join_context};

@@ -25,6 +25,13 @@ pub fn thread_number() -> Option<usize> {
     Worker::current().map(|worker| usize::from(worker.shared().id()))
 }
 
+/// Waits until somebody takes what this thread has forked last, if the thread should stop because there are fewer permits.
+pub fn stand_aside() {
+    if let Some(worker) = Worker::current() {
+        worker.stand_aside();
+    }
+}
+
 /// Who would take more work from this thread now. Lets a thread that has asked take what is there. A few relaxed loads if nobody has;
 /// nobody outside of a pool.
 #[inline]

@@ -256,7 +256,7 @@ impl<'scope> Base<'scope> {
     /// # Safety
     /// `call` must be sound on each index until the scope is over.
     fn broadcast(&self, call: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
-        let n = self.pool.parallelism();
+        let n = self.pool.active();
         self.count_in(n);
         let call = Arc::new(call);
         let base = Address(std::ptr::from_ref(self));

@@ -1,7 +1,12 @@
 //! The one door to the pool: nothing else in this crate names whoever runs the work.
 
-pub(crate) use heist_fork::raw::{Demand, demand, thread_number};
-pub(crate) use heist_fork::{blocking, current_num_threads};
+pub(crate) use heist_fork::blocking;
+pub(crate) use heist_fork::raw::{Demand, demand, stand_aside, thread_number};
+
+/// How many workers a loop is divided for.
+pub(crate) fn workers() -> usize {
+    heist_fork::active_num_threads().max(1)
+}
 
 /// Whether another worker would take work from this thread now, be it after a wake-up. Costs a few nanoseconds; `false` outside of a pool.
 ///

@@ -56,6 +56,15 @@ pub const LOOK_EVERY_MOST_NS: u64 = 2_000_000;
 /// A poll that has lasted for so long counts as blocked where the CPU times of threads are unknown.
 pub const UNKNOWN_BLOCKED_NS: u64 = 20_000_000;
 
+/// A thread whose permit is not active any more leaves the rest of its loop to others for this long, then runs some of it itself.
+pub const ASIDE_NS: u64 = 20_000_000;
+
+/// For how long it does.
+pub const ASIDE_SLICE_NS: u64 = 1_000_000;
+
+/// How often it looks whether somebody has taken the rest.
+pub const ASIDE_LOOK_NS: u64 = 1_000_000;
+
 /// A thread that runs tasks without a permit looks so often, counted in polls, whether those that hold one still compute.
 pub const OVERTAKER_LOOK_EVERY: u32 = 16;
 

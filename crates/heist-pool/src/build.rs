@@ -29,7 +29,8 @@ impl Config {
     ) -> Result<Arc<Pool>, BuildError> {
         let asked = self.parallelism;
         let decision = decide(asked)?;
-        let wanted = decision.workers;
+        let active = decision.workers;
+        let wanted = self.all_permits(active, decision.variable())?;
         if self.max_threads != 0 && self.max_threads < wanted {
             return Err(BuildError::BadValue(format!(
                 "max_threads({}) is less than the {wanted} threads of the pool; raise it or lower {}",
@@ -38,7 +39,7 @@ impl Config {
             )));
         }
         self.parallelism = wanted;
-        self.check_rescue(asked == wanted)?;
+        self.check_rescue(asked == active)?;
         self.check_pin()?;
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
@@ -48,8 +49,13 @@ impl Config {
         }
         // All places before the first thread: what its start handler spawns must not find an index without a thread.
         let mut starts = Vec::new();
-        for index in first..wanted {
+        // Where no thread can be started later, all of them are now, and those without an active permit sleep.
+        let started = if pool.config().is_bound() { wanted } else { active };
+        for index in first..started {
             starts.push(ThreadStart::first(&pool, index).map_err(BuildError::Io)?);
+        }
+        if active < wanted {
+            pool.set_active(active);
         }
         for thread in starts {
             let (index, name) = (thread.index(), thread.name());
@@ -65,7 +71,7 @@ impl Config {
                 }
                 Err(error) => {
                     heist_sync::warn(format_args!(
-                        "only {index} of {wanted} threads could be started ({error}); the pool goes on with those. Raise the \
+                        "only {index} of {started} threads could be started ({error}); the pool goes on with those. Raise the \
                          limit on threads (ulimit -u, pids.max) or ask for fewer"
                     ));
                     pool.shrink_to(index);
@@ -97,6 +103,21 @@ fn decide(asked: usize) -> Result<Decision, BuildError> {
 }
 
 impl Config {
+    /// How many permits the pool is to have, if `active` are to be active at first.
+    fn all_permits(&self, active: usize, by: Option<&str>) -> Result<usize, BuildError> {
+        match self.max_parallelism {
+            0 => Ok(active),
+            most if most < active => Err(BuildError::BadValue(format!(
+                "max_num_threads({most}) is less than the {active} threads that the pool starts with; raise it or lower {}",
+                by.unwrap_or("num_threads")
+            ))),
+            most if most > MOST_INDICES => Err(BuildError::BadValue(format!(
+                "max_num_threads({most}) is more than a pool can have, which is {MOST_INDICES}; ask for fewer threads"
+            ))),
+            most => Ok(most),
+        }
+    }
+
     /// Rescue needs spare threads, and CPU clocks of threads. If the program asks for it and rules it out, that is an error. If the
     /// environment or the machine has a part in it, the program goes on, and a warning says what has no effect. `is_exact`: the number
     /// of threads is what the program asked for.

@@ -31,11 +31,25 @@ impl Pool {
 
     /// What a thread that does not hold `index` sees of its ticks.
     fn tick_view(&self, index: u16) -> TickView {
+        if !self.is_active(index) {
+            return self.whole_view(index);
+        }
         self.queues().ticks().view(index, self.served(index) != Served::Soon)
     }
 
+    /// All of them, those of permits that are not active included: their ticks are for whoever has time. None if no permit is active.
     fn indices(&self) -> impl Iterator<Item = u16> {
-        0..self.parallelism() as u16
+        0..if self.permits().active() > 0 { self.parallelism() as u16 } else { 0 }
+    }
+
+    fn is_active(&self, index: u16) -> bool {
+        usize::from(index) < self.permits().active()
+    }
+
+    /// Everything that is queued there may be taken as soon as it is due, also what is pinned.
+    fn whole_view(&self, index: u16) -> TickView {
+        let due_ns = self.queues().ticks().due_ns(index);
+        TickView { due_ns, stealable_ns: due_ns }
     }
 
     /// Those indices that have a tick which is due, as a cheap first look.
@@ -60,7 +74,11 @@ impl Pool {
                 (TickChoice::Own, None) => return None,
                 (TickChoice::Steal(from), _) => {
                     let from = from as u16;
-                    (from, ticks.steal(from, now_ns, self.served(from) != Served::Soon))
+                    let tick = match self.is_active(from) {
+                        true => ticks.steal(from, now_ns, self.served(from) != Served::Soon),
+                        false => ticks.pop(from, now_ns),
+                    };
+                    (from, tick)
                 }
             };
             // Another thread was faster: what is left may be for us as well.
@@ -87,7 +105,7 @@ impl Pool {
     pub(crate) fn free_due_indices(&self) -> impl Iterator<Item = u16> {
         let now_ns = self.driver().has_ticks().then(|| self.queues().ticks().now_ns());
         let due = now_ns.into_iter().flat_map(|now_ns| self.due_indices(now_ns));
-        due.filter(|&index| self.served(index) == Served::ByNobody)
+        due.filter(|&index| self.is_active(index) && self.served(index) == Served::ByNobody)
     }
 
     /// Whether there is a tick for somebody who would take a permit, or has none.
@@ -99,10 +117,8 @@ impl Pool {
     fn rise_view(&self, index: u16) -> TickView {
         let ticks = self.queues().ticks();
         match self.served(index) {
-            Served::ByNobody => {
-                let due_ns = ticks.due_ns(index);
-                TickView { due_ns, stealable_ns: due_ns }
-            }
+            Served::ByNobody => self.whole_view(index),
+            _ if !self.is_active(index) => self.whole_view(index),
             served => {
                 let TickView { due_ns, stealable_ns } = ticks.view(index, served == Served::Later);
                 // While somebody changes the queue, the one may be known before the other. Nobody finds a tick before both say so, so
@@ -145,6 +161,13 @@ impl Pool {
         fence(Ordering::SeqCst);
         if let Told::Wake(thread) = self.driver().hasten(self.rise_view(index).stealable_ns) {
             self.wake_in_driver(thread);
+        }
+    }
+
+    /// Which permits are active has changed: the thread that waits may have to rise earlier.
+    pub(crate) fn hasten_all(&self) {
+        for index in self.indices() {
+            self.hasten_given_up(index);
         }
     }
 

@@ -26,8 +26,10 @@ pub(crate) type Handler<A> = Box<dyn Fn(A) + Send + Sync>;
 /// How a pool is made. All fields have a plain default.
 #[derive(Default)]
 pub struct Config {
-    /// How many permits: how many threads run at once. When the pool is built, 0 for what the environment says.
+    /// How many threads run at once. When the pool is built, 0 for what the environment says; then as many as there are permits.
     pub parallelism: usize,
+    /// How many permits there are, of which `parallelism` are active at first; 0 for as many.
+    pub max_parallelism: usize,
     /// How many threads there may be, sleeping ones included; 0 for the default.
     pub max_threads: usize,
     /// Stack size of the threads; `None` for the system's default.
@@ -137,7 +139,7 @@ impl Pool {
         self.this.upgrade().expect("whoever has a reference to a pool, or is called by one who has, keeps it")
     }
 
-    /// How many permits there are.
+    /// How many permits there are, active or not: every index is below this.
     #[inline]
     pub fn parallelism(&self) -> usize {
         self.parallelism.load(Ordering::Relaxed)
@@ -145,8 +147,21 @@ impl Pool {
 
     /// The pool goes on with the `n` permits whose threads could be started.
     pub(crate) fn shrink_to(&self, n: usize) {
-        self.permits.open().drop_free_from(n);
+        self.permits.shrink_to(n);
         self.parallelism.store(n, Ordering::Relaxed);
+    }
+
+    /// How many threads run at once, at most.
+    #[inline]
+    pub fn active(&self) -> usize {
+        self.permits.active()
+    }
+
+    /// Lets `n` threads run at once, at most [`parallelism`](Self::parallelism). Returns at once; threads above that number stop at their next job
+    /// boundary.
+    pub fn set_active(&self, n: usize) {
+        assert!(n <= self.parallelism(), "{n} permits of {}", self.parallelism());
+        self.permits.set_active(self, n);
     }
 
     /// How the pool was made.
@@ -237,6 +252,7 @@ impl Pool {
 
     /// No more work will come from outside. What was accepted still runs; then the threads leave. Never blocks.
     pub fn close(&self) {
+        self.permits.resume(self);
         self.driver.close();
         // LIVENESS: while the threads are still there. From here on no tick begins, and none accepts a closure that nobody would run.
         self.queues.ticks().close();
@@ -285,7 +301,7 @@ impl Pool {
     /// Whether nothing can happen by itself any more: nobody runs, nothing is queued, no timer is set and no socket is
     /// registered.
     pub fn is_quiescent(&self) -> bool {
-        self.permits.counters() == crate::permits::Counters::new(self.parallelism())
+        self.permits.counters() == crate::permits::Counters::new(self.permits.in_use(self))
             && !self.has_visible_work()
             && !self.driver.is_used()
     }

@@ -352,6 +352,24 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// How far [`ThreadPool::set_num_threads`] can raise the number of threads later: all indices are below this for the pool's life, and it is what
+    /// [`ThreadPool::current_num_threads`] returns. Without it, or with 0, the number that the pool starts with.
+    ///
+    /// A number below the one that the pool starts with is an error.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).max_num_threads(4).build()?;
+    /// assert_eq!((pool.active_num_threads(), pool.current_num_threads()), (1, 4));
+    /// pool.set_num_threads(3).unwrap();
+    /// assert_eq!((pool.active_num_threads(), pool.current_num_threads()), (3, 4));
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn max_num_threads(mut self, max_num_threads: usize) -> Self {
+        self.config.max_parallelism = max_num_threads;
+        self
+    }
+
     /// How many threads the pool may have in all, with those that sleep in a wait; 0, the default, for 256 more than run at
     /// once. Guests, threads of the program that call [`fork`](crate::fork()), do not count.
     ///
@@ -624,6 +642,7 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder")
             .field("num_threads", &self.config.parallelism)
+            .field("max_num_threads", &self.config.max_parallelism)
             .field("max_threads", &self.config.max_threads)
             .field("use_current_thread", &self.config.use_current_thread)
             .field("stack_size", &self.config.stack_size)

@@ -78,17 +78,17 @@ pub use builder::{ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder};
 #[cfg(feature = "async")]
 pub use heist_async::{block_on, task};
 pub use heist_fork::{
-    BroadcastContext, FnContext, Fork, Scope, ScopeFifo, Yield, blocking, broadcast, current_num_threads,
-    current_thread_has_pending_tasks, current_thread_index, fork, in_place_scope, in_place_scope_fifo, join,
-    join_context, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast, spawn_fifo, yield_local,
-    yield_now,
+    BroadcastContext, FnContext, Fork, Scope, ScopeFifo, Yield, active_num_threads, blocking, broadcast,
+    current_num_threads, current_thread_has_pending_tasks, current_thread_index, fork, in_place_scope,
+    in_place_scope_fifo, join, join_context, max_num_threads, scope, scope_fifo, spawn, spawn_broadcast,
+    spawn_fifo, yield_local, yield_now,
 };
 pub use heist_iter::{
     array, collections, iter, option, range, range_inclusive, result, slice, str, string, vec,
 };
 #[cfg(feature = "async")]
 pub use scope_tasks::SpawnTask;
-pub use thread_pool::{ShutdownError, ThreadPool};
+pub use thread_pool::{SetNumThreadsError, ShutdownError, ThreadPool};
 
 /// For [`ThreadPoolBuilder::pin`].
 ///

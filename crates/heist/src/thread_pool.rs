@@ -131,7 +131,8 @@ impl ThreadPool {
         broadcast_in(&self.pool, op)
     }
 
-    /// How many of the pool's threads run at once.
+    /// How many of the pool's threads can run at once: every index is below it, for the pool's life. How many may now is
+    /// [`active_num_threads`](Self::active_num_threads).
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -141,6 +142,47 @@ impl ThreadPool {
     #[inline]
     pub fn current_num_threads(&self) -> usize {
         self.pool.parallelism()
+    }
+
+    /// How many of the pool's threads may run at once now.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// assert_eq!(pool.active_num_threads(), 2);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[inline]
+    pub fn active_num_threads(&self) -> usize {
+        self.pool.active()
+    }
+
+    /// Lets `num_threads` threads run at once from here on, the ones with the lowest indices. Returns at once, from any thread.
+    ///
+    /// Threads above that number stop at their next job boundary, or between two blocks of a parallel loop; what they have queued goes
+    /// to the others, their ticks and timers too. Nothing is lost and nothing runs twice. [`broadcast`](Self::broadcast) covers the
+    /// indices below `num_threads`; loops are divided for as many. More threads get to work at once. A thread that belongs to the pool by
+    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) has no such boundary, and stays.
+    ///
+    /// With 0 nothing runs: `install` and the like wait, ticks too, until the number is raised again. Shutdown and drop raise it to what it was.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// pool.set_num_threads(1).unwrap();
+    /// assert_eq!(pool.broadcast(|c| c.index()), [0]);
+    /// let error = pool.set_num_threads(3).unwrap_err();
+    /// assert!(error.to_string().contains("max_num_threads(3)"), "{error}");
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If that is more than [`max_num_threads`](crate::ThreadPoolBuilder::max_num_threads) allows.
+    pub fn set_num_threads(&self, num_threads: usize) -> Result<(), SetNumThreadsError> {
+        let most = self.current_num_threads();
+        if num_threads > most {
+            return Err(SetNumThreadsError { asked: num_threads, most });
+        }
+        self.pool.set_active(num_threads);
+        Ok(())
     }
 
     /// The index of the calling thread in this pool, always below [`current_num_threads`](Self::current_num_threads).
@@ -409,3 +451,30 @@ impl heist_tick::InPool for ThreadPool {
         &self.pool
     }
 }
+
+/// More threads were asked for than the pool can have; see [`ThreadPool::set_num_threads`].
+///
+/// ```
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let error: heist::SetNumThreadsError = pool.set_num_threads(2).unwrap_err();
+/// assert!(error.to_string().starts_with("set_num_threads(2)"));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SetNumThreadsError {
+    asked: usize,
+    most: usize,
+}
+
+impl std::fmt::Display for SetNumThreadsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { asked, most } = self;
+        write!(
+            f,
+            "set_num_threads({asked}) is more than the {most} threads that this pool can have; ask for at most {most}, or build it with \
+             max_num_threads({asked})"
+        )
+    }
+}
+
+impl std::error::Error for SetNumThreadsError {}

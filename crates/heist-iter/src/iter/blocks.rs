@@ -28,7 +28,7 @@ impl<I: IndexedParallelIterator> ParallelIterator for ExponentialBlocks<I> {
     type Item = I::Item;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
-        let first = pool::current_num_threads();
+        let first = pool::workers();
         let sizes = std::iter::successors(Some(first), |size| Some(size.saturating_mul(2)));
         in_blocks(self.base, sizes, consumer)
     }

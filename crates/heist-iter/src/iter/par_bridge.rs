@@ -83,7 +83,7 @@ impl<Iter: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<Iter> {
 
     fn drive_unindexed<C: UnindexedConsumer<Iter::Item>>(self, consumer: C) -> C::Result {
         pool::enter(true, move |_| {
-            let workers = pool::current_num_threads();
+            let workers = pool::workers();
             let mut iter = self.iter.fuse();
             let mut folder = None;
             let mut size = 1;

@@ -88,8 +88,12 @@ impl Look {
             }
         }
         // A thread that starts with a permit will get there.
-        view.moving_holders += pool.parallelism().saturating_sub(view.free_permits + holders);
-        let overtake = if has_handed_off { Overtake::Wake } else { policy::overtake(view) };
+        view.moving_holders += pool.permits().in_use(pool).saturating_sub(view.free_permits + holders);
+        let overtake = match pool.active() {
+            0 => Overtake::No,
+            _ if has_handed_off => Overtake::Wake,
+            _ => policy::overtake(view),
+        };
         let has_acted = match overtake {
             Overtake::No => false,
             Overtake::Wake => {
@@ -106,21 +110,23 @@ impl Look {
             pool.permits().wake_visible(pool);
         }
         let waits = something_waits || is_short || pool.driver().is_unattended();
-        if waits {
+        if waits && pool.active() > 0 {
             return if has_acted { Next::Soon } else { Next::Later };
         }
         self.forget(pool)
     }
 
-    /// Nothing waits: the pool asks again when something does.
+    /// Nothing waits, or nothing may run: the pool asks again when something does.
     fn forget(&self, pool: &Pool) -> Next {
         let table = pool.threads().table();
+        // LIVENESS: who lets permits be active again asks for a look after that.
         let waits = || {
-            pool.queues().has_tasks(table)
-                || pool.driver().is_unattended()
-                || (pool.watched().minds_jobs()
-                    && pool.permits().count(Count::Free) == 0
-                    && pool.queues().has_jobs(table))
+            pool.active() > 0
+                && (pool.queues().has_tasks(table)
+                    || pool.driver().is_unattended()
+                    || (pool.watched().minds_jobs()
+                        && pool.permits().count(Count::Free) == 0
+                        && pool.queues().has_jobs(table)))
         };
         if pool.watched().is_on.lower(waits) { Next::Forget } else { Next::Later }
     }

@@ -42,15 +42,22 @@ pub enum TakeBack {
 
 /// See the module.
 ///
-/// INVARIANT(P2): a permit is in `free`, or its word names exactly one thread, or it is on its way to a thread that starts.
+/// INVARIANT(P2): a permit is in `free` or in `withheld`, or its word names exactly one thread, or it is on its way to a thread that starts.
 ///
 /// INVARIANT(P3): a thread is in at most one of `parked`, `lenders` and `wanting`, and in `wanted` at most once.
 ///
 /// INVARIANT(P4): while a permit is free nobody wants it: `wanted` is served first, then `wanting`.
+///
+/// INVARIANT(P5): what is free is active, what is withheld is not, and the word of a permit that is held and not active says that it is
+/// wanted.
 #[derive(Debug)]
 pub struct Ledger {
     words: Arc<Words>,
+    /// Permits below this are active: they may be free.
+    active: u16,
     free: Vec<u16>,
+    /// Permits that nobody holds and nobody gets, because they are not active.
+    withheld: Vec<u16>,
     /// Threads at their loop's bottom without anything to do.
     parked: Vec<u16>,
     /// Threads that sleep in a wait, and the permit that each has lent. Woken to help where no other thread can be had.
@@ -68,7 +75,9 @@ impl Ledger {
     pub fn new(words: Arc<Words>, n: usize, is_bound: bool) -> Self {
         Self {
             words,
+            active: n as u16,
             free: (0..n as u16).rev().collect(),
+            withheld: Vec::new(),
             parked: Vec::new(),
             lenders: Vec::new(),
             wanted: vec![Vec::new(); n],
@@ -81,6 +90,11 @@ impl Ledger {
         &self.free
     }
 
+    /// Those that nobody gets until there are more active ones again.
+    pub fn withheld(&self) -> &[u16] {
+        &self.withheld
+    }
+
     pub fn parked(&self) -> &[u16] {
         &self.parked
     }
@@ -91,21 +105,57 @@ impl Ledger {
 
     fn hold(&mut self, thread: u16, index: u16, observed: bool) -> Grant {
         debug_assert_eq!(self.words.get(index).thread(), None, "permit {index} has two holders");
-        let is_wanted = !self.wanted[usize::from(index)].is_empty();
+        let is_wanted = !self.wanted[usize::from(index)].is_empty() || !self.is_active(index);
         self.words.set(index, Hold::by(thread).observed(observed).wanted(is_wanted));
         Grant { thread, index }
+    }
+
+    fn is_active(&self, index: u16) -> bool {
+        index < self.active
     }
 
     fn take_free(&mut self, index: u16) -> bool {
         take_out(&mut self.free, |&i| i == index).is_some()
     }
 
+    /// As `take_free`, also if it is withheld.
+    fn take_idle(&mut self, index: u16) -> bool {
+        self.take_free(index) || take_out(&mut self.withheld, |&i| i == index).is_some()
+    }
+
+    /// From here on the first `n` permits are active. The others are withheld as soon as their holders come to their next job boundary.
+    /// Those that become active again go to whoever wants one, or are free.
+    #[must_use]
+    pub fn set_active(&mut self, n: u16) -> Vec<Grant> {
+        let before = std::mem::replace(&mut self.active, n);
+        for index in n..before {
+            if self.take_free(index) {
+                self.withheld.push(index);
+            } else if self.words.get(index).thread().is_some() {
+                self.words.mark_wanted(index);
+            }
+        }
+        let mut grants = Vec::new();
+        for index in (before..n).rev() {
+            if take_out(&mut self.withheld, |&i| i == index).is_some() {
+                grants.extend(self.pass_on(index));
+            } else if self.wanted[usize::from(index)].is_empty() {
+                self.words.unmark_wanted(index);
+            }
+        }
+        grants
+    }
+
     /// The permit has no holder any more: it goes to the last thread that wants this one, or to the first that wants any, or
-    /// becomes free.
+    /// becomes free. One that is not active goes to nobody but those that have observed it.
     fn pass_on(&mut self, index: u16) -> Option<Grant> {
         self.words.set(index, Hold::NOBODY);
         if let Some(thread) = self.wanted[usize::from(index)].pop() {
             return Some(self.hold(thread, index, true));
+        }
+        if !self.is_active(index) {
+            self.withheld.push(index);
+            return None;
         }
         if let Some(thread) = self.wanting.pop_front() {
             return Some(self.hold(thread, index, false));
@@ -194,10 +244,15 @@ impl Ledger {
     }
 
     /// There is work: somebody gets a free permit, the one in `only` if only its holder may do that work. The thread that slept last
-    /// is the warmest; it gets the permit that it had (`home`) if that is free.
+    /// is the warmest; it gets the permit that it had (`home`) if that is free. A permit that was active when it was given such work still
+    /// goes to somebody for it, unless none is.
     pub fn wake(&mut self, only: Option<u16>, may_start: bool, home: impl Fn(u16) -> u16) -> Wake {
-        let free = &self.free;
-        let may = |index: u16| only.is_none_or(|only| only == index) && free.contains(&index);
+        let (free, withheld) = (&self.free, &self.withheld);
+        let has_active = self.active > 0;
+        let may = |index: u16| match only {
+            Some(only) => only == index && (free.contains(&index) || has_active && withheld.contains(&index)),
+            None => free.contains(&index),
+        };
         let Some(last) = only.or(free.last().copied()).filter(|&index| may(index)) else {
             return Wake::Nobody;
         };
@@ -212,13 +267,13 @@ impl Ledger {
             Some(thread) if may(home(thread)) => Some((thread, home(thread))),
             Some(thread) => Some((thread, last)),
             None if may_start => {
-                self.take_free(last);
+                self.take_idle(last);
                 return Wake::Start(last);
             }
             None => take_out(&mut self.lenders, |&(_, index)| may(index)),
         };
         let Some((thread, index)) = woken else { return Wake::Nobody };
-        self.take_free(index);
+        self.take_idle(index);
         Wake::Grant(self.hold(thread, index, false))
     }
 
@@ -246,18 +301,21 @@ impl Ledger {
     }
 
     /// Permits from `n` up, all free, do not exist any more: their threads could not be started.
-    pub fn drop_free_from(&mut self, n: usize) {
-        self.free.retain(|&i| usize::from(i) < n);
+    pub fn drop_from(&mut self, n: u16) {
+        self.free.retain(|&i| i < n);
+        self.withheld.retain(|&i| i < n);
+        self.active = self.active.min(n);
     }
 
     /// `thread` has observed `index`, has lent it, and wants it back.
     pub fn take_back(&mut self, thread: u16, index: u16) -> TakeBack {
-        if self.take_free(index) {
+        if self.take_idle(index) {
             let _ = self.hold(thread, index, true);
             return TakeBack::Have;
         }
         let wanted = &mut self.wanted[usize::from(index)];
-        let next = Hold::by(thread).observed(true).wanted(!wanted.is_empty());
+        let is_wanted = !wanted.is_empty() || index >= self.active;
+        let next = Hold::by(thread).observed(true).wanted(is_wanted);
         // LIVENESS: before we try; partner: `at_bottom`.
         if !is_planted("permit_wanted_too_late") {
             self.words.mark_wanted(index);
@@ -277,11 +335,17 @@ impl Ledger {
     /// `thread` goes on after a wait in which it has lent a permit that it has not observed: with that one (`first`), or another,
     /// or without, until somebody passes one on.
     pub fn resume(&mut self, thread: u16, first: u16) -> Option<u16> {
-        let index = self.acquire_any(thread, first);
-        if index.is_none() {
-            self.wanting.push_back(thread);
+        if let Some(index) = self.acquire_any(thread, first) {
+            return Some(index);
         }
-        index
+        if self.is_bound {
+            // Thread and permit are one, so the permit is withheld. The thread keeps it until its next job boundary.
+            let is_there = self.take_idle(first);
+            debug_assert!(is_there, "permit {first} is neither free nor withheld, nor with its thread");
+            return Some(self.hold(thread, first, false).index);
+        }
+        self.wanting.push_back(thread);
+        None
     }
 
     /// `thread` wants no permit any more. False if it did not, or has just been granted one.
@@ -296,10 +360,16 @@ impl Ledger {
     #[cfg(any(test, debug_assertions))]
     pub fn check(&self) {
         for (index, hold) in self.words.iter().enumerate() {
-            let free = self.free.iter().filter(|&&f| usize::from(f) == index).count();
+            let free = self.free.iter().chain(&self.withheld).filter(|&&f| usize::from(f) == index).count();
             assert!(free + usize::from(hold.thread().is_some()) <= 1, "permit {index} is free and held");
             assert!(free == 0 || self.wanted[index].is_empty(), "permit {index} is free and wanted");
         }
+        assert!(self.free.iter().all(|&f| self.is_active(f)), "a permit is free and not active");
+        assert!(!self.withheld.iter().any(|&f| self.is_active(f)), "an active permit is withheld");
+        let is_marked =
+            |index: u16| self.words.get(index).thread().is_none() || self.words.get(index).is_wanted();
+        let all = self.wanted.len() as u16;
+        assert!((self.active..all).all(is_marked), "a permit that is not active is held, and not wanted");
         assert!(
             self.free.is_empty() || self.wanting.is_empty(),
             "a permit is free and somebody would take any"

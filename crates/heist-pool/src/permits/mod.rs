@@ -20,7 +20,7 @@ use crate::worker::{Given, Role, WorkerShared};
 use crossbeam_utils::CachePadded;
 use heist_os::WokenFor;
 use heist_policy as policy;
-use heist_sync::atomic::{AtomicU64, Ordering, fence};
+use heist_sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use heist_sync::barrier;
 use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, MutexGuard, StdArc as Arc, lock};
@@ -29,6 +29,11 @@ use heist_sync::{Mutex, MutexGuard, StdArc as Arc, lock};
 #[derive(Debug)]
 pub struct Permits {
     counters: CachePadded<AtomicU64>,
+    /// How many are active, and how many are withheld because they are not; as the ledger says, for those who do not open it.
+    active: AtomicUsize,
+    withheld: AtomicUsize,
+    /// How many were active when some were.
+    resumed: AtomicUsize,
     words: Arc<Words>,
     ledger: Mutex<Ledger>,
 }
@@ -46,6 +51,9 @@ impl Permits {
         let words = Arc::new(Words::new(n));
         Self {
             counters: CachePadded::new(AtomicU64::new(Counters::new(n).0)),
+            active: AtomicUsize::new(n),
+            withheld: AtomicUsize::new(0),
+            resumed: AtomicUsize::new(n),
             ledger: Mutex::new(Ledger::new(Arc::clone(&words), n, is_bound)),
             words,
         }
@@ -54,6 +62,65 @@ impl Permits {
     pub fn open(&self) -> Open<'_> {
         let ledger = lock(&self.ledger);
         Open { permits: self, before: (ledger.free().len(), ledger.wanting()), ledger }
+    }
+
+    /// How many permits may be free or held: those below this index.
+    #[inline]
+    pub fn active(&self) -> usize {
+        self.active.load(Ordering::Relaxed)
+    }
+
+    /// How many permits are free, held, or on their way to a thread that starts.
+    pub fn in_use(&self, pool: &Pool) -> usize {
+        pool.parallelism() - self.withheld.load(Ordering::Relaxed)
+    }
+
+    /// Permits from `n` up do not exist any more: their threads could not be started.
+    pub fn shrink_to(&self, n: usize) {
+        let mut open = self.open();
+        open.drop_from(n as u16);
+        let active = self.active().min(n);
+        self.active.store(active, Ordering::Relaxed);
+        self.resumed.store(active, Ordering::Relaxed);
+    }
+
+    /// If no permit is active, as many are again as were before that.
+    pub fn resume(&self, pool: &Pool) {
+        if self.active() == 0 {
+            self.set_active(pool, self.resumed.load(Ordering::Relaxed));
+        }
+    }
+
+    /// From here on the first `n` permits are active. Returns at once; whoever holds another one gives it up at its next job boundary.
+    pub fn set_active(&self, pool: &Pool, n: usize) {
+        let table = pool.threads().table();
+        let mut open = self.open();
+        // LIVENESS: before any permit changes hands, so that who gets one sees how many there are.
+        self.active.store(n, Ordering::Relaxed);
+        let grants = open.set_active(n as u16);
+        let granted: Vec<_> = grants.iter().filter_map(|grant| table.get(grant.thread.into())).collect();
+        for (worker, grant) in granted.iter().zip(&grants) {
+            worker.give(Given::Permit(grant.index));
+        }
+        drop(open);
+        granted.iter().for_each(|worker| worker.wake(WokenFor::Task));
+        if n == 0 {
+            return;
+        }
+        self.resumed.store(n, Ordering::Relaxed);
+        // ORDERING(PERMIT-E3, TICK-E1): the free permits before our look; partner: who queues something fences before it reads the
+        // counters, and the thread that waits for ticks announces itself before it asks which indices are active.
+        fence(Ordering::SeqCst);
+        // ORDERING(FORK-E6): as in `ask_and_look`.
+        if table.arm_others(u16::MAX) {
+            barrier::heavy();
+        }
+        if pool.has_visible_work() {
+            self.wake_visible(pool);
+        }
+        // It may have had no reason to rise, and now has.
+        pool.hasten_all();
+        pool.watched().watch();
     }
 
     /// Who holds which permit.
@@ -152,12 +219,14 @@ impl Permits {
         pool.watched().watch_for(what);
     }
 
-    /// For each permit, whether its holder does not get to its queues soon, as far as anybody knows. False if it is free.
+    /// For each active permit, whether its holder does not get to its queues soon, as far as anybody knows. False if it is free, and if
+    /// none is active.
     pub fn computing(&self, pool: &Pool) -> impl Iterator<Item = bool> {
         let table = pool.threads().table();
         let computes = |thread: u16| table.get(thread.into()).is_some_and(WorkerShared::computes);
-        let holds = self.words.iter().take(pool.parallelism());
-        holds.map(move |hold| hold.thread().is_some_and(computes))
+        let active = self.active();
+        let holds = self.words.iter().take(active.max(1));
+        holds.map(move |hold| active > 0 && hold.thread().is_some_and(computes))
     }
 
     /// Wakes a thread to search, unless one searches already. With `only`, whoever searches, for a job that only the holder of that
@@ -299,6 +368,7 @@ impl Drop for Open<'_> {
                 self.permits.change(count, now as i32 - before as i32);
             }
         }
+        self.permits.withheld.store(self.ledger.withheld().len(), Ordering::Relaxed);
         #[cfg(debug_assertions)]
         self.ledger.check();
     }

@@ -135,6 +135,41 @@ fn a_thread_gets_its_old_permit_if_it_can() {
 }
 
 #[test]
+fn a_permit_that_is_not_active_is_withheld_at_the_next_boundary_and_comes_back() {
+    let (mut l, words) = ledger(3, false);
+    assert_eq!((l.acquire(0, 0), l.acquire(2, 2)), (Some(0), Some(2)));
+    assert!(words.observe(2, 2));
+    assert_eq!(l.set_active(1), []);
+    // The free one is withheld at once, the held one when its holder gives it.
+    assert_eq!((l.free(), l.withheld()), (&[][..], &[1][..]));
+    assert_eq!(words.at_bottom(2, 2), AtBottom::Wanted);
+    assert_eq!(words.at_bottom(0, 0), AtBottom::Held);
+    // Who has lent an index that it has observed gets it back all the same.
+    assert!(words.observe(2, 2));
+    assert_eq!(l.release(2, 2), None);
+    l.wait(2, 2);
+    assert!(l.end_wait(2));
+    assert_eq!(l.take_back(2, 2), TakeBack::Have);
+    assert_eq!(l.release(2, 2), None);
+    assert_eq!((l.free(), l.withheld()), (&[][..], &[1, 2][..]));
+    // Nobody else gets it, except for what only its holder may run.
+    assert_eq!(l.resume(3, 2), None);
+    l.park(4);
+    assert_eq!(l.wake(None, true, |_| 2), Wake::Nobody);
+    assert_eq!(l.wake(Some(2), true, |_| 2), Wake::Grant(Grant { thread: 4, index: 2 }));
+    assert_eq!(l.release(4, 2), None);
+    l.check();
+    // Those that want one are served before they become free.
+    assert_eq!(l.set_active(3), [Grant { thread: 3, index: 2 }]);
+    assert_eq!(l.free(), [1]);
+    l.check();
+    assert_eq!(l.set_active(0), []);
+    l.park(5);
+    assert_eq!(l.wake(Some(1), true, |_| 1), Wake::Nobody, "nothing runs");
+    l.check();
+}
+
+#[test]
 fn where_thread_and_permit_are_one_nobody_gets_another() {
     let (mut l, _) = ledger(3, true);
     for (thread, index) in [(0, 0), (1, 1), (2, 2)] {
@@ -178,6 +213,10 @@ fn granted(ts: &mut [T], g: Grant) {
         T::Wanting(index) if index == g.index => T::Running(Some(g.index), true),
         other => panic!("{other:?} is granted {}", g.index),
     };
+}
+
+fn is_held(words: &Words, index: u16) -> bool {
+    words.iter().nth(index.into()).is_some_and(|hold| hold.thread().is_some())
 }
 
 /// Carries out one step of thread `t`. False if it cannot take it.
@@ -249,6 +288,15 @@ fn step(l: &mut Ledger, words: &Words, ts: &mut [T; 3], t: usize, verb: usize) -
                 }
             }
         }
+        // Fewer permits are active, or all of them again.
+        (8 | 9, _) if t == 0 => {
+            let all = l.free().len() + l.withheld().len() + (0..2).filter(|&i| is_held(words, i)).count();
+            let grants = l.set_active(if verb == 8 { all as u16 - 1 } else { all as u16 });
+            for g in grants {
+                granted(ts, g);
+            }
+            None
+        }
         _ => return false,
     };
     if let Some(g) = grant {
@@ -257,7 +305,7 @@ fn step(l: &mut Ledger, words: &Words, ts: &mut [T; 3], t: usize, verb: usize) -
     true
 }
 
-/// Every sequence of up to six steps of three threads over one permit, and five over two, keeps P1 to P4.
+/// Every short sequence of steps of three threads over one permit and over two keeps P1 to P5.
 #[test]
 fn all_short_histories_keep_the_invariants() {
     fn replay(permits: usize, script: &[(usize, usize)]) -> bool {
@@ -279,23 +327,29 @@ fn all_short_histories_keep_the_invariants() {
         }
         true
     }
-    fn extend(permits: usize, script: &mut Vec<(usize, usize)>, left: usize, count: &mut usize) {
+    fn extend(
+        (permits, verbs): (usize, usize),
+        script: &mut Vec<(usize, usize)>,
+        left: usize,
+        count: &mut usize,
+    ) {
         for t in 0..3 {
-            for verb in 0..8 {
+            for verb in 0..verbs {
                 script.push((t, verb));
                 if replay(permits, script) {
                     *count += 1;
                     if left > 1 {
-                        extend(permits, script, left - 1, count);
+                        extend((permits, verbs), script, left - 1, count);
                     }
                 }
                 script.pop();
             }
         }
     }
-    for (permits, steps) in [(1, 6), (2, 5)] {
+    // The last two verbs change how many permits are active.
+    for (permits, steps, verbs) in [(1, 6, 8), (2, 5, 8), (1, 5, 10), (2, 4, 10)] {
         let mut count = 0;
-        extend(permits, &mut Vec::new(), steps, &mut count);
-        assert!(count > 10_000, "{count} histories");
+        extend((permits, verbs), &mut Vec::new(), steps, &mut count);
+        assert!(count > 5_000, "{count} histories");
     }
 }

@@ -52,6 +52,11 @@ impl Words {
         self.holds[usize::from(index)].fetch_or(Hold::WANTED, Ordering::Relaxed);
     }
 
+    /// Under the lock.
+    pub(super) fn unmark_wanted(&self, index: u16) {
+        self.holds[usize::from(index)].fetch_and(!Hold::WANTED, Ordering::Relaxed);
+    }
+
     /// Changes the word, unless `change` says no.
     fn change(&self, index: u16, change: impl Fn(Hold) -> Option<Hold>) -> bool {
         let change = |word| change(Hold(word)).map(|hold| hold.0);

@@ -102,7 +102,7 @@ impl Threads {
     /// Whether there are more than permits, so that one without work may leave. A thread that somebody else has started cannot be
     /// started again.
     pub(crate) fn may_retire(&self, pool: &Pool) -> bool {
-        !pool.config().foreign_threads && self.live() > pool.parallelism()
+        !pool.config().foreign_threads && self.live() > pool.active().max(1)
     }
 
     /// Whether a spare thread can be had now.

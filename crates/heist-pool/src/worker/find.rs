@@ -215,7 +215,7 @@ impl Search {
     #[inline(never)]
     fn search_far<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
         if !self.is_on.get() {
-            if !me.permits().try_search(me.pool.parallelism()) {
+            if !me.permits().try_search(me.pool.active()) {
                 return None;
             }
             self.is_on.set(true);

@@ -4,6 +4,7 @@
 //! `OwnPermit`, `OwnTasks`, `Search` and `Sleep`. The worker itself is the loop and the waits that join them, and the door for
 //! other crates.
 
+mod aside;
 mod find;
 #[cfg(all(test, heist_loom))]
 mod loom;
@@ -24,6 +25,7 @@ use crate::pool::Pool;
 use crate::queues::forks::{Hot, Popped, Pushed, Slot, hot};
 use crate::queues::job::JobRef;
 use crate::queues::task::{Place, TaskRef};
+use aside::Aside;
 use find::{Found, Search};
 use heist_policy as policy;
 use heist_sync::planted::is_planted;
@@ -42,6 +44,8 @@ pub enum Demand {
     Awake,
     /// A thread that sleeps: it has to be woken.
     Asleep,
+    /// Whoever comes: this thread should stop.
+    Anybody,
 }
 
 /// What only the thread itself touches. It lives on the thread's own stack for as long as the thread belongs to the pool.
@@ -51,6 +55,7 @@ pub struct Worker {
     tasks: OwnTasks,
     search: Search,
     sleep: Sleep,
+    aside: Aside,
 }
 
 impl Worker {
@@ -70,6 +75,7 @@ impl Worker {
             tasks: OwnTasks::default(),
             search: Search::new(seed),
             sleep: Sleep::default(),
+            aside: Aside::default(),
         }
     }
 
@@ -167,6 +173,9 @@ impl Worker {
     #[inline]
     pub fn demand(&self) -> Demand {
         let Me { shared, hot, .. } = &self.me;
+        if self.is_retired() {
+            return Demand::Anybody;
+        }
         if shared.stack.has_pending(hot) {
             if hot.is_asked() && shared.stack.answer(hot) {
                 self.me.announce_shared();

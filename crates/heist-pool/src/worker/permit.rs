@@ -364,12 +364,18 @@ impl OwnPermit {
         }
         match self.index.get().map(|index| permits.words().at_bottom(index, me.id())) {
             Some(AtBottom::Held) if permits.count(Count::Wanting) == 0 => return,
+            // What only the holder of a permit may run comes before those that want it: nobody runs it once it is withheld.
+            Some(AtBottom::Held | AtBottom::Wanted) if self.has_broadcast(me) => return,
             Some(AtBottom::Held | AtBottom::Wanted) => self.release(me),
             Some(AtBottom::Lost) => self.index.set(None),
             None if self.role.get() == self.plain => {}
             None => return,
         }
         me.hand_in();
+    }
+
+    fn has_broadcast(&self, me: &Me) -> bool {
+        self.index.get().is_some_and(|index| !me.pool.queues().broadcasts(index).is_empty())
     }
 
     /// A guest goes, or a thread ends: what it spawned stays, and its permit is free.

@@ -155,7 +155,7 @@ impl OwnTasks {
         let mut first = None;
         // One more than there is room for: the first does not go into the ring.
         let most = SLOTS - queue.len() + 1;
-        me.pool.queues().tasks.take_share(me.pool.parallelism(), most, |task| match first {
+        me.pool.queues().tasks.take_share(me.pool.active().max(1), most, |task| match first {
             None => first = Some(task),
             Some(_) => queue.push(task, |_| unreachable!("no more than there is room for")),
         });

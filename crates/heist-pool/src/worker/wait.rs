@@ -59,6 +59,10 @@ impl StolenHalf<'_> {
 
 impl Own for StolenHalf<'_> {
     fn run_one(&self, worker: &Worker) -> bool {
+        // LIVENESS: the thief gets to its own forks without us.
+        if worker.is_retired() {
+            return false;
+        }
         let care = Care::in_round(self.round.get());
         self.round.set(self.round.get().wrapping_add(1));
         // The thief is inside of a long leaf. Its forks are ours to run.
@@ -66,6 +70,9 @@ impl Own for StolenHalf<'_> {
     }
 
     fn run_last(&self, worker: &Worker) -> bool {
+        if worker.is_retired() {
+            return false;
+        }
         // It may be off its core, or we were: then time has passed, but nobody could answer.
         self.run_back(worker, Care::Full, |_| true)
     }

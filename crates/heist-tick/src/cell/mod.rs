@@ -141,7 +141,7 @@ impl Cell {
         recorder: Recorder,
         body: Body,
     ) -> Result<Arc<Self>, Error> {
-        let index = pool.queues().ticks().loads().least(pool.parallelism());
+        let index = pool.queues().ticks().loads().least(pool.active().max(1));
         let steal_after = spec.steal_after.or(pool.config().tick_steal_after);
         let state = State {
             schedule,

@@ -29,6 +29,7 @@ mod permits_without;
 mod pools;
 mod reports;
 mod rescue_opt_in;
+mod resize;
 mod task_blocked;
 mod task_burst_blocked;
 mod task_exactly_once;

@@ -87,6 +87,10 @@ where
     P: Producer,
     K: Cuttable<P::Item>,
 {
+    if items.len == 0 {
+        // All of it was offered.
+        pool::stand_aside();
+    }
     let mut clock = Clock::default();
     let mut rest = Some(items);
     while let Some(items) = rest {
@@ -97,7 +101,7 @@ where
         if plan.wants_cut(items.len, is_fresh) {
             clock.stop(&plan);
             // Goes on with the near half, and offers the far half. In one place only: a fork is much code for each loop.
-            let middle = items.len / 2;
+            let middle = plan.cut_at(items.len);
             let (near, far) = items.split_at(middle);
             let cut = K::cut(begun, folder, middle);
             let (begun, folder, far_cuttable) = (cut.begun, cut.folder, cut.far);

@@ -66,7 +66,7 @@ impl Plan {
     }
 
     fn with_habit(habit: Habit, depth: u32, min: usize, max: usize, len: usize) -> Plan {
-        let workers = pool::current_num_threads();
+        let workers = pool::workers();
         let expected_ns = habit.expect_ns(len);
         let (budget, trial_ns, pace) = match expected_ns {
             // As with `join`: each may wait for the others.
@@ -121,12 +121,17 @@ impl Plan {
         }
         match if self.pace.is_known() { pool::demand() } else { Demand::None } {
             Demand::None => false,
-            Demand::Awake => true,
+            Demand::Awake | Demand::Anybody => true,
             Demand::Asleep => {
                 !self.pace.is_light()
                     || self.spent_ns >= WAKE_AFTER_NS && self.pace.expect_ns(len) >= WAKE_LEFT_NS
             }
         }
+    }
+
+    /// Where to cut `len` items: in the middle, or before the first if this thread should not run any of them.
+    pub(super) fn cut_at(&self, len: usize) -> usize {
+        if pool::demand() == Demand::Anybody { 0 } else { len / 2 }
     }
 
     /// The plan for either half after a cut.
@@ -143,7 +148,7 @@ impl Plan {
             plan.spent_ns = WAKE_AFTER_NS;
             // Where one thief was wanting there may be more. Light items come to an end often enough to ask then.
             if !plan.pace.is_light() {
-                plan.budget = plan.budget.max(pool::current_num_threads());
+                plan.budget = plan.budget.max(pool::workers());
             }
         }
         plan

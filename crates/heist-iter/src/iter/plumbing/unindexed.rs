@@ -26,7 +26,7 @@ where
     P: UnindexedProducer,
     C: UnindexedConsumer<P::Item>,
 {
-    let workers = pool::current_num_threads();
+    let workers = pool::workers();
     let budget = if workers > 1 { workers } else { 0 };
     if pool::is_worker() {
         // The whole loop counts as one item, since nobody knows how many there are.
@@ -68,11 +68,7 @@ impl Prospect {
 
     /// Where one thief was wanting there may be more.
     fn after(self, migrated: bool) -> Self {
-        if migrated {
-            Prospect { budget: self.budget.max(pool::current_num_threads()), ..self }
-        } else {
-            self
-        }
+        if migrated { Prospect { budget: self.budget.max(pool::workers()), ..self } } else { self }
     }
 
     fn is_worth_cutting(self) -> bool {

@@ -23,7 +23,7 @@ where
     T: Send,
     F: Fn(&T, &T) -> Ordering + Sync,
 {
-    let threads = pool::current_num_threads();
+    let threads = pool::workers();
     let len = v.len();
     if threads == 1 || size_of::<T>() == 0 || !worth::is_worth_sharing(v, cmp) {
         return leaf::sort_stable(v, cmp);
