@@ -56,6 +56,9 @@ pub const LOOK_EVERY_MOST_NS: u64 = 2_000_000;
 /// A poll that has lasted for so long counts as blocked where the CPU times of threads are unknown.
 pub const UNKNOWN_BLOCKED_NS: u64 = 20_000_000;
 
+/// A pool that follows the machine's limits reads them so often while it is busy.
+pub const FOLLOW_EVERY_NS: u64 = 1_000_000_000;
+
 /// A thread whose permit is not active any more leaves the rest of its loop to others for this long, then runs some of it itself.
 pub const ASIDE_NS: u64 = 20_000_000;
 

@@ -82,6 +82,10 @@ impl Config {
         if !pool.config().is_bound() {
             crate::monitor::start();
         }
+        if pool.config().follow_limits {
+            pool.follower().start(&pool).map_err(BuildError::Io)?;
+        }
+        crate::schedtrace::start();
         std::mem::forget(unfinished);
         Ok(pool)
     }

@@ -57,6 +57,11 @@ impl Pool {
         self.indices().filter(move |&index| self.queues().ticks().due_ns(index) <= now_ns)
     }
 
+    /// How many indices have a tick that is due.
+    pub(crate) fn due_ticks(&self) -> usize {
+        if self.driver().has_ticks() { self.due_indices(self.queues().ticks().now_ns()).count() } else { 0 }
+    }
+
     /// Takes the most overdue tick that the holder of `index` may run, or that a thread without a permit may.
     pub fn take_tick(&self, index: Option<u16>) -> Option<(TickRef, Taken<'_>)> {
         if !self.driver().has_ticks() {

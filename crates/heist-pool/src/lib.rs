@@ -61,6 +61,7 @@ mod build;
 mod driver;
 mod driver_lock;
 mod due;
+mod follow;
 mod global;
 #[cfg_attr(heist_model, path = "monitor/none.rs")]
 mod monitor;
@@ -69,6 +70,7 @@ mod places;
 mod pool;
 mod queues;
 mod recorder;
+mod schedtrace;
 mod signal;
 mod threads;
 #[cfg_attr(heist_model, path = "no_watchdog.rs")]

@@ -1,6 +1,7 @@
 //! The pool: what its threads share. It owns the parts and joins them; each part keeps its own fields.
 
 use crate::driver_lock::DriverLock;
+use crate::follow::Follower;
 use crate::monitor::Watched;
 use crate::permits::Permits;
 use crate::places::{Pin, Places};
@@ -56,6 +57,8 @@ pub struct Config {
     pub os_hints: Option<bool>,
     /// On which CPUs the threads are kept.
     pub pin: Pin,
+    /// Whether the number of active permits follows what the machine allows.
+    pub follow_limits: bool,
     /// How late a tick may be before another worker takes it, if it does not say itself; `None` for the default.
     pub tick_steal_after: Option<Duration>,
 }
@@ -102,6 +105,7 @@ pub struct Pool {
     recorder: Recorder,
     watched: Watched,
     has_warned_no_spare: AtomicBool,
+    follower: Follower,
 }
 
 impl std::fmt::Debug for Pool {
@@ -129,6 +133,7 @@ impl Pool {
             recorder: Recorder::default(),
             watched: Watched::new(&config, this.clone()),
             has_warned_no_spare: AtomicBool::new(false),
+            follower: Follower::default(),
             config,
         });
         crate::global::enlist(&pool);
@@ -192,6 +197,11 @@ impl Pool {
     /// The right to look at sockets and timers.
     pub fn driver(&self) -> &DriverLock {
         &self.driver
+    }
+
+    /// Whoever follows the machine's limits.
+    pub(crate) fn follower(&self) -> &Follower {
+        &self.follower
     }
 
     /// Its threads.

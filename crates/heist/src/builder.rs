@@ -352,6 +352,23 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Lets as many threads run as the machine allows now, up to [`max_num_threads`](Self::max_num_threads): CPU masks, cpusets, and the quotas of all
+    /// control groups above the process are read again once a second while the pool is busy. An idle pool reads nothing. Default: they are
+    /// read once, when the pool is built.
+    ///
+    /// A change of the limits overrides what [`num_threads`](Self::num_threads) and [`ThreadPool::set_num_threads`] said.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().max_num_threads(64).follow_limits(true).build()?;
+    /// assert!(pool.active_num_threads() <= 64);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn follow_limits(mut self, follow_limits: bool) -> Self {
+        self.config.follow_limits = follow_limits;
+        self
+    }
+
     /// How far [`ThreadPool::set_num_threads`] can raise the number of threads later: all indices are below this for the pool's life, and it is what
     /// [`ThreadPool::current_num_threads`] returns. Without it, or with 0, the number that the pool starts with.
     ///

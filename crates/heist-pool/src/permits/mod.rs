@@ -254,10 +254,12 @@ impl Permits {
             Wake::Grant(grant) => {
                 open.count(Count::Searching);
                 open.grant(table, grant, what);
+                pool.follower().note_busy();
             }
             Wake::Start(index) => {
                 open.count(Count::Searching);
                 drop(open);
+                pool.follower().note_busy();
                 if ThreadStart::start_spare(pool, Some(index), Role::Holder).is_err() {
                     let mut open = self.open();
                     match open.start_failed(index) {

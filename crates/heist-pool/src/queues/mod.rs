@@ -69,6 +69,11 @@ impl Queues {
         self.has_work_for_anyone(table) || self.broadcast_indices().next().is_some()
     }
 
+    /// How many jobs and tasks wait in the queues that all threads share.
+    pub(crate) fn injected(&self) -> usize {
+        self.jobs.len() + self.tasks.len()
+    }
+
     /// Whether jobs are queued.
     pub(crate) fn has_jobs(&self, table: &Table) -> bool {
         !self.jobs.is_empty() || table.iter().any(|worker| worker.has_jobs())

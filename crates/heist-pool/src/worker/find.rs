@@ -107,6 +107,7 @@ impl Memory {
             }
             if found.is_some() {
                 me.trace(Kind::Steal, u32::from(victim.id()));
+                me.shared.note_steal();
                 return found;
             }
         }

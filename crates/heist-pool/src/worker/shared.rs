@@ -7,6 +7,7 @@ use crate::queues::job::JobRef;
 use heist_deque::{Owner, Thief};
 use heist_os::{AffinityHint, ThreadNumber, WokenFor};
 use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::std_atomic::AtomicU64;
 use heist_sync::{Mutex, Parker, StdArc as Arc, std_atomic};
 use heist_trace::Ring;
 use std::sync::OnceLock;
@@ -111,6 +112,9 @@ pub struct WorkerShared {
     /// One more than the node on which it last looked for work or got a permit, 0 if unknown or if there is only one. No protocol depends on
     /// it, so it is not for the checkers.
     node: std_atomic::AtomicU32,
+    /// How often its thread has stolen, and was woken. To be shown, so nothing is ordered by it.
+    steals: AtomicU64,
+    wakes: AtomicU64,
     pub(crate) ring: OnceLock<Ring>,
     pub(crate) affinity: AffinityHint,
 }
@@ -146,6 +150,8 @@ impl WorkerShared {
             number: AtomicU32::new(0),
             shared_on: AtomicU32::new(0),
             node: std_atomic::AtomicU32::new(0),
+            steals: AtomicU64::new(0),
+            wakes: AtomicU64::new(0),
             ring: OnceLock::new(),
             affinity: AffinityHint::new(system),
         }
@@ -208,6 +214,7 @@ impl WorkerShared {
         {
             self.affinity.before_wake(number);
         }
+        self.wakes.fetch_add(1, Ordering::Relaxed);
         self.parker.unpark();
     }
 
@@ -308,6 +315,29 @@ impl WorkerShared {
     /// Whether it last shared a job on this CPU.
     pub(crate) fn has_shared_on(&self, cpu: usize) -> bool {
         self.shared_on.load(Ordering::Relaxed) == cpu as u32 + 1
+    }
+
+    /// How many jobs and tasks wait in the queues of its thread. Of its forks only whether there are any is known.
+    pub(crate) fn queued(&self) -> usize {
+        usize::from(self.stack.has_jobs())
+            + self.spawned.len()
+            + self.tasks.len()
+            + usize::from(self.tasks.has_lifo())
+    }
+
+    /// How often its thread has stolen something.
+    pub(crate) fn steals(&self) -> u64 {
+        self.steals.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_steal(&self) {
+        // Its thread is the only one that writes.
+        self.steals.store(self.steals() + 1, Ordering::Relaxed);
+    }
+
+    /// How often its thread was woken by others.
+    pub(crate) fn wakes(&self) -> u64 {
+        self.wakes.load(Ordering::Relaxed)
     }
 
     /// Whether something waits in the queues of its thread, for its thread or for thieves.

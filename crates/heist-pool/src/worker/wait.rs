@@ -47,6 +47,7 @@ impl StolenHalf<'_> {
             match victim.stack.steal_back(care, floor, || !self.slot.state().is_done()) {
                 Look::Claimed(job) => {
                     worker.me.trace(Kind::Steal, u32::from(thief));
+                    worker.me.shared.note_steal();
                     worker.run_found(Found::Fork { job, victim });
                     return true;
                 }

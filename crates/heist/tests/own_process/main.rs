@@ -4,6 +4,7 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
+mod follow_limits;
 mod how_many;
 mod limits;
 mod limits_waits;

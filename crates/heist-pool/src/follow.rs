@@ -1,0 +1,77 @@
+//! A pool that follows the limits of its machine: a thread of its own reads them again once a second, for as long as the pool is busy, and lets
+//! as many threads run as they allow. While the pool is idle that thread sleeps.
+
+use crate::permits::Count;
+use crate::pool::Pool;
+use heist_os::limits::Limits;
+use heist_policy::tuning;
+use heist_sync::StdArc as Arc;
+use std::io;
+use std::sync::{OnceLock, Weak};
+use std::thread::Thread;
+use std::time::Duration;
+// Not for the checkers: nothing depends on when limits are read.
+use heist_sync::std_atomic::{AtomicBool, Ordering, fence};
+
+/// What the pool knows of that thread.
+#[derive(Debug, Default)]
+pub(crate) struct Follower {
+    thread: OnceLock<Thread>,
+    /// It sleeps until the pool is busy.
+    is_asleep: Arc<AtomicBool>,
+}
+
+impl Follower {
+    /// Starts the thread for `pool`.
+    pub fn start(&self, pool: &Arc<Pool>) -> io::Result<()> {
+        let (pool, is_asleep) = (Arc::downgrade(pool), Arc::clone(&self.is_asleep));
+        let builder = std::thread::Builder::new().name("heist-limits".into());
+        let mut limits = Limits::new();
+        let allowed = limits.workers(0);
+        let handle = builder.spawn(move || follow(&pool, &is_asleep, limits, allowed))?;
+        let _ = self.thread.set(handle.thread().clone());
+        Ok(())
+    }
+
+    /// The pool has got something to do, and its counters say so.
+    pub fn note_busy(&self) {
+        let Some(thread) = self.thread.get() else { return };
+        // The counters before the look at the flag; `follow` has the partner.
+        fence(Ordering::SeqCst);
+        if self.is_asleep.load(Ordering::Relaxed) && self.is_asleep.swap(false, Ordering::Relaxed) {
+            thread.unpark();
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        // The pool is gone, and it finds that out.
+        self.is_asleep.store(false, Ordering::Relaxed);
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+}
+
+fn follow(pool: &Weak<Pool>, is_asleep: &AtomicBool, mut limits: Limits, mut allowed: usize) {
+    loop {
+        std::thread::sleep(Duration::from_nanos(tuning::FOLLOW_EVERY_NS));
+        let Some(pool) = pool.upgrade().filter(|pool| !pool.threads().is_over()) else { return };
+        let now = limits.workers(pool.threads().live());
+        if now != allowed {
+            allowed = now;
+            pool.set_active(now.clamp(1, pool.parallelism()));
+        }
+        let is_idle = || pool.permits().count(Count::Free) == pool.permits().in_use(&pool);
+        is_asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if !is_idle() {
+            is_asleep.store(false, Ordering::Relaxed);
+        }
+        drop(pool);
+        while is_asleep.load(Ordering::Relaxed) {
+            std::thread::park();
+        }
+    }
+}

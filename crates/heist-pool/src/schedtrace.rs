@@ -1,0 +1,74 @@
+//! `HEIST_SCHEDTRACE=1000`: a line about every pool, every so many milliseconds. The format is described in `docs/environment.md`; programs
+//! may rely on it, so new fields are added at the end.
+
+use crate::permits::Count;
+use crate::pool::Pool;
+use crate::worker::Doing;
+use heist_sync::std_atomic::{AtomicBool, Ordering};
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+/// Starts the thread that prints, if the environment asks for it and it has not been started.
+pub(crate) fn start() {
+    static IS_STARTED: AtomicBool = AtomicBool::new(false);
+    let Some(value) = std::env::var_os("HEIST_SCHEDTRACE").filter(|value| !value.is_empty() && value != "0")
+    else {
+        return;
+    };
+    if IS_STARTED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let Some(period) = value.to_str().and_then(|text| text.trim().parse().ok()).filter(|&ms: &u64| ms > 0)
+    else {
+        return heist_sync::warn(format_args!(
+            "HEIST_SCHEDTRACE={value:?} is not a number of milliseconds; unset it or give one, for example 1000"
+        ));
+    };
+    let printer = std::thread::Builder::new().name("heist-schedtrace".into());
+    if let Err(error) = printer.spawn(move || print_every(Duration::from_millis(period))) {
+        heist_sync::warn(format_args!(
+            "HEIST_SCHEDTRACE has no effect: its thread could not be started ({error})"
+        ));
+    }
+}
+
+fn print_every(period: Duration) {
+    let begun = Instant::now();
+    let mut next = period;
+    loop {
+        std::thread::sleep(next.saturating_sub(begun.elapsed()));
+        next += period;
+        for pool in crate::global::all() {
+            heist_sync::warn(format_args!("{}", line(&pool, begun.elapsed())));
+        }
+    }
+}
+
+/// What goes on in the pool, `at` after the printing began.
+fn line(pool: &Pool, at: Duration) -> String {
+    let (table, permits) = (pool.threads().table(), pool.permits());
+    let running = permits.words().iter().filter(|hold| hold.thread().is_some()).count();
+    let searching = permits.count(Count::Searching);
+    let open = permits.open();
+    let (parked, lent) =
+        (open.parked().len(), table.iter().filter(|w| w.status().doing() == Doing::Wait).count());
+    drop(open);
+    let lengths: Vec<_> = table.iter().map(|worker| worker.queued().to_string()).collect();
+    let sum = |of: fn(&crate::worker::WorkerShared) -> u64| table.iter().map(of).sum::<u64>();
+    let mut line =
+        format!("sched {}ms pool {:x}:", at.as_millis(), std::ptr::from_ref(pool).addr() >> 4 & 0xffff);
+    let _ = write!(
+        line,
+        " active={} running={} parked={parked} searching={searching} threads={} lent={lent} injected={} queues=[{}] due_ticks={} \
+         steals={} wakes={}",
+        pool.active(),
+        running.saturating_sub(searching),
+        pool.threads().live(),
+        pool.queues().injected(),
+        lengths.join(" "),
+        pool.due_ticks(),
+        sum(|worker| worker.steals()),
+        sum(|worker| worker.wakes()),
+    );
+    line
+}

@@ -1,0 +1,127 @@
+//! A pool that follows the machine's limits, here the CPUs that the process may use, and the line about every pool that the environment asks
+//! for.
+
+#![cfg(target_os = "linux")]
+
+use crate::rig::child;
+use crate::rig::watchdog::watch;
+use heist::ThreadPoolBuilder;
+use std::time::{Duration, Instant};
+
+type Mask = [u64; 16];
+
+unsafe extern "C" {
+    fn sched_getaffinity(tid: i32, size: usize, mask: *mut Mask) -> i32;
+    fn sched_setaffinity(tid: i32, size: usize, mask: *const Mask) -> i32;
+}
+
+fn mask() -> Mask {
+    let mut mask = [0; 16];
+    // SAFETY: the kernel writes at most that many bytes.
+    assert!(unsafe { sched_getaffinity(0, size_of_val(&mask), &raw mut mask) } >= 0);
+    mask
+}
+
+/// As `taskset -a -p` does it: for every thread of the process.
+fn set_mask(mask: &Mask) {
+    for thread in std::fs::read_dir("/proc/self/task").unwrap() {
+        let tid = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
+        // SAFETY: the kernel reads that many bytes. A thread may have ended meanwhile.
+        let _ = unsafe { sched_setaffinity(tid, size_of_val(mask), mask) };
+    }
+}
+
+#[test]
+fn a_busy_pool_follows_and_an_idle_one_sleeps() {
+    let _watch = watch!();
+    let name = "a_busy_pool_follows_and_an_idle_one_sleeps";
+    if child::case().is_none() {
+        let mut child = child::child(module_path!(), name, "1");
+        for variable in ["HEIST_NUM_THREADS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"] {
+            child.env_remove(variable);
+        }
+        child::ends_well(&mut child);
+        return;
+    }
+    let all = mask();
+    let cpus: u32 = all.iter().map(|bits| bits.count_ones()).sum();
+    if cpus < 2 {
+        return println!("skipped: one CPU, nothing to follow");
+    }
+    let one = {
+        let word = all.iter().position(|&bits| bits != 0).expect("it runs somewhere");
+        let mut one = [0; 16];
+        one[word] = all[word] & all[word].wrapping_neg();
+        one
+    };
+    let pool =
+        ThreadPoolBuilder::new().num_threads(2).max_num_threads(2).follow_limits(true).build().unwrap();
+    let busy_until = |n: usize| {
+        let begun = Instant::now();
+        while pool.active_num_threads() != n {
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "{} are active, not {n}",
+                pool.active_num_threads()
+            );
+            pool.join(|| std::thread::sleep(Duration::from_millis(1)), || ());
+        }
+    };
+    for _ in 0..2 {
+        set_mask(&one);
+        busy_until(1);
+        set_mask(&all);
+        busy_until(2);
+    }
+    // The thread that follows, asleep once the pool is idle: it is not switched in for seconds.
+    let switches = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+        let status = tasks.map(|task| std::fs::read_to_string(task.join("status")).unwrap_or_default());
+        let of_it = status.filter(|status| status.contains("heist-limits")).collect::<String>();
+        let line =
+            of_it.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).expect("it is there");
+        line.rsplit('\t').next().unwrap().parse::<u64>().unwrap()
+    };
+    let begun = Instant::now();
+    loop {
+        let before = switches();
+        std::thread::sleep(Duration::from_millis(2500));
+        if switches() == before {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "it does not sleep");
+    }
+}
+
+#[test]
+fn a_line_about_every_pool_is_printed_every_so_often() {
+    let _watch = watch!();
+    let name = "a_line_about_every_pool_is_printed_every_so_often";
+    if let Some(case) = child::case() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(if case == "lines" { 400 } else { 10 }) {
+            pool.join(|| std::thread::sleep(Duration::from_millis(1)), || ());
+        }
+        return;
+    }
+    let printed = |case: &str, value: &str| {
+        let output =
+            child::child(module_path!(), name, case).env("HEIST_SCHEDTRACE", value).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let text = printed("lines", "50");
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("heist: sched ")).collect();
+    assert!(lines.len() >= 2, "{text}");
+    for line in lines {
+        let (head, fields) = line.split_once(": ").unwrap().1.split_once(": ").unwrap();
+        assert!(head.contains("ms pool "), "{line}");
+        let names: Vec<_> = fields.split(' ').filter_map(|field| Some(field.split_once('=')?.0)).collect();
+        let expected = "active running parked searching threads lent injected queues due_ticks steals wakes";
+        assert_eq!(names.join(" "), expected, "{line}");
+        assert!(fields.starts_with("active=2 "), "{line}");
+    }
+    assert!(printed("error", "often").contains("is not a number of milliseconds"));
+    assert_eq!(printed("error", ""), "");
+}
