@@ -66,6 +66,7 @@ mod global;
 mod monitor;
 mod permits;
 mod pool;
+mod process;
 mod queues;
 mod recorder;
 mod signal;
@@ -100,6 +101,10 @@ pub mod raw {
     pub mod pool {
         pub use crate::pool::{Config, MOST_INDICES, MOST_THREADS, Pool, outside_parker, wait_outside};
     }
+    /// What becomes of pools in a child process.
+    pub mod process {
+        pub use crate::process::{Caller, FOREIGN_POOL, OnBehalf, end_child_after, refuse_wait};
+    }
     /// What a thread can wait for.
     pub mod signal {
         pub use crate::signal::{Awaited, Signal};
@@ -119,6 +124,6 @@ pub mod raw {
     }
     /// The calling thread.
     pub mod worker {
-        pub use crate::worker::{Demand, Own, Spawned, Worker, WorkerShared};
+        pub use crate::worker::{Demand, Inherited, Own, Spawned, Worker, WorkerShared};
     }
 }

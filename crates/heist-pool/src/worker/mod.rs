@@ -8,6 +8,7 @@ mod find;
 #[cfg(all(test, heist_loom))]
 mod loom;
 mod me;
+mod orphan;
 mod park;
 mod permit;
 mod run;
@@ -15,6 +16,7 @@ mod shared;
 mod tasks;
 mod wait;
 
+pub use orphan::Inherited;
 pub use shared::WorkerShared;
 pub(crate) use shared::{Doing, Given, Role, Status};
 pub use wait::{Own, Spawned};
@@ -29,6 +31,7 @@ use heist_policy as policy;
 use heist_sync::planted::is_planted;
 use heist_sync::{StdArc as Arc, lock};
 use me::Me;
+use orphan::Orphaned;
 use park::Sleep;
 use permit::OwnPermit;
 use tasks::OwnTasks;
@@ -51,6 +54,7 @@ pub struct Worker {
     tasks: OwnTasks,
     search: Search,
     sleep: Sleep,
+    orphaned: Orphaned,
 }
 
 impl Worker {
@@ -70,6 +74,7 @@ impl Worker {
             tasks: OwnTasks::default(),
             search: Search::new(seed),
             sleep: Sleep::default(),
+            orphaned: Orphaned::default(),
         }
     }
 
