@@ -4,6 +4,7 @@
 #[path = "../rig/mod.rs"]
 mod rig;
 
+mod forked;
 mod limits;
 mod limits_waits;
 mod little_load;
