@@ -366,7 +366,11 @@ fn from_a_job() {
             let (send, receive) = std::sync::mpsc::channel();
             pool.spawn(move || send.send(job()).unwrap());
             assert_eq!(receive.recv().unwrap(), Some(expected), "detached");
-            let statuses = pool.broadcast(|_| job());
+            let statuses = pool.broadcast(|_| {
+                // The closure lies on the caller's stack, which the child's threads may use.
+                let job = job;
+                job()
+            });
             assert_eq!(statuses, [Some(expected)], "as a broadcast");
             let status = pool.install(|| heist::blocking(job));
             assert_eq!(status, Some(expected), "inside of blocking");
@@ -727,8 +731,6 @@ fn nothing_is_written_to_the_stacks_of_others() {
                     };
                     let (_, status) = pool.join(|| begun.gate.block(), second);
                     assert_eq!(status, Some(0));
-                    let statuses: Vec<_> = pool.install(|| (0..2).into_par_iter().map(|_| job()).collect());
-                    assert!(statuses.iter().all(|status| matches!(status, Some(0 | 101))), "{statuses:?}");
                 });
                 caller.join().unwrap();
             });
