@@ -7,6 +7,7 @@ use crate::task::{self, State};
 use heist_pool::raw::signal::Awaited;
 use heist_sync::Parker;
 use heist_sync::atomic::{AtomicUsize, Ordering};
+use heist_sync::process::PerProcess;
 use std::fmt::Write;
 use std::panic::Location;
 use std::sync::OnceLock;
@@ -17,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether `HEIST_DEADLOCK=report` is set.
 fn is_wanted() -> bool {
-    static WANTED: OnceLock<bool> = OnceLock::new();
-    *WANTED.get_or_init(|| match std::env::var_os("HEIST_DEADLOCK") {
+    static WANTED: PerProcess<OnceLock<bool>> = PerProcess::new(OnceLock::new(), OnceLock::new);
+    *WANTED.get().get_or_init(|| match std::env::var_os("HEIST_DEADLOCK") {
         None => false,
         Some(value) if value == "report" => true,
         Some(value) if value.is_empty() || value == "off" => false,
@@ -32,32 +33,32 @@ fn is_wanted() -> bool {
 }
 
 /// Threads inside of a poll of a future that they block on, those of pinned tasks among them.
-static POLLING: AtomicUsize = AtomicUsize::new(0);
+static POLLING: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::new(0), || AtomicUsize::new(0));
 
 /// As long as it lives, its thread polls. Nobody counts unless somebody will ask.
-pub(crate) struct Polling(bool);
+pub(crate) struct Polling(Option<&'static AtomicUsize>);
 
 impl Polling {
     pub fn new() -> Self {
-        let counts = is_wanted();
-        if counts {
-            POLLING.fetch_add(1, Ordering::Relaxed);
+        let polling = is_wanted().then(|| POLLING.get());
+        if let Some(polling) = polling {
+            polling.fetch_add(1, Ordering::Relaxed);
         }
-        Self(counts)
+        Self(polling)
     }
 }
 
 impl Drop for Polling {
     fn drop(&mut self) {
-        if self.0 {
-            POLLING.fetch_sub(1, Ordering::Relaxed);
+        if let Some(polling) = self.0 {
+            polling.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
 /// Whether nothing can happen by itself in the whole process, as far as we know.
 fn is_quiet() -> bool {
-    POLLING.load(Ordering::Relaxed) == 0
+    POLLING.get().load(Ordering::Relaxed) == 0
         && offload::busy_threads() == 0
         && heist_pool::raw::global::all().iter().all(|pool| pool.is_quiescent())
 }

@@ -7,6 +7,7 @@ use heist_pool::raw::signal::Awaited;
 use heist_pool::raw::worker::Worker;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::planted::is_planted;
+use heist_sync::process::Origin;
 use heist_sync::{Parker, StdArc as Arc};
 use std::future::Future;
 use std::pin::pin;
@@ -46,6 +47,11 @@ impl Awaited for News {
             Ok(_) | Err(ASLEEP) => true,
             Err(_) => false,
         }
+    }
+
+    fn may_end_in_child(&self) -> bool {
+        // What the future waits for there may be of the child's own pools.
+        true
     }
 }
 
@@ -106,6 +112,7 @@ fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context
         if !is_planted("task_block_on_forgets_a_wake") {
             news.clear();
         }
+        let origin = Origin::here();
         let guard = turn::of_future(None);
         let polled = poll(&mut cx);
         drop(guard);
@@ -114,6 +121,9 @@ fn drive<T>(news: &Arc<News>, wait: impl Fn(), mut poll: impl FnMut(&mut Context
         }
         match polled {
             Poll::Ready(output) => return output,
+            // The future has forked the process. In the child it is polled once more: what it has waited for may be the parent's, and
+            // says so when it is asked.
+            Poll::Pending if origin.is_foreign() => {}
             Poll::Pending => wait(),
         }
     }

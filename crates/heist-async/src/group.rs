@@ -1,7 +1,8 @@
 //! Several tasks that succeed or fail together.
 
 use crate::task::{AbortHandle, JoinSet};
-use heist_sync::{Mutex, StdArc as Arc, lock};
+use heist_sync::process::Origin;
+use heist_sync::{Mutex, MutexGuard, StdArc as Arc, lock};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -28,6 +29,8 @@ pub struct TaskGroup<E> {
     set: JoinSet<()>,
     limit: usize,
     shared: Arc<Mutex<Shared<E>>>,
+    /// The process in which its tasks are.
+    origin: Origin,
 }
 
 struct Shared<E> {
@@ -40,7 +43,8 @@ struct Shared<E> {
 impl<E> Default for TaskGroup<E> {
     fn default() -> Self {
         let shared = Shared { error: None, failed: false, aborts: Vec::new() };
-        Self { set: JoinSet::new(), limit: usize::MAX, shared: Arc::new(Mutex::new(shared)) }
+        let shared = Arc::new(Mutex::new(shared));
+        Self { set: JoinSet::new(), limit: usize::MAX, shared, origin: Origin::here() }
     }
 }
 
@@ -95,7 +99,7 @@ impl<E: Send + 'static> TaskGroup<E> {
     /// assert!(!group.has_failed());
     /// ```
     pub fn has_failed(&self) -> bool {
-        lock(&self.shared).failed
+        self.shared().failed
     }
 
     /// Runs `future` as a task of the group, once there is room for it. After a failure it is dropped instead.
@@ -133,7 +137,7 @@ impl<E: Send + 'static> TaskGroup<E> {
                 }
             };
             let abort = self.set.spawn_at(task, site);
-            let mut shared = lock(&self.shared);
+            let mut shared = self.shared();
             if shared.failed {
                 // It has failed meanwhile, and could not see this one.
                 drop(shared);
@@ -148,6 +152,16 @@ impl<E: Send + 'static> TaskGroup<E> {
     }
 
     /// Waits for any of the tasks.
+    /// # Panics
+    /// In a child process: its tasks are the parent's, and may have had the lock.
+    fn shared(&self) -> MutexGuard<'_, Shared<E>> {
+        assert!(
+            !self.origin.is_foreign(),
+            "this TaskGroup was made before fork(), and its tasks go on in the parent process; make a new one in the child"
+        );
+        lock(&self.shared)
+    }
+
     async fn one_ends(&mut self) {
         if let Some(Err(error)) = self.set.join_next().await
             && let Ok(payload) = error.try_into_panic()
@@ -179,7 +193,7 @@ impl<E: Send + 'static> TaskGroup<E> {
         while !self.set.is_empty() {
             self.one_ends().await;
         }
-        let error = lock(&self.shared).error.take();
+        let error = self.shared().error.take();
         error.map_or(Ok(()), Err)
     }
 }

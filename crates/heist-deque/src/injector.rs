@@ -8,6 +8,7 @@ use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, MutexGuard, lock};
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::TryLockError;
 
 /// Items that are taken at once, at most: a longer batch would sit in one worker's queue, to be stolen from there one by one.
 const SHARE_MAX: usize = 128;
@@ -91,6 +92,24 @@ impl<T> Injector<T> {
             return None;
         }
         let mut items = lock(&self.items);
+        let oldest = items.pop_front();
+        self.leave(items);
+        oldest
+    }
+
+    /// As [`pop`](Self::pop), without waiting for whoever uses the queue. For a child process, where that thread may not exist.
+    ///
+    /// ```
+    /// let queue = heist_deque::Injector::new();
+    /// queue.push('a');
+    /// assert_eq!(queue.try_pop(), Some('a'));
+    /// ```
+    pub fn try_pop(&self) -> Option<T> {
+        let mut items = match self.items.try_lock() {
+            Ok(items) => items,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
         let oldest = items.pop_front();
         self.leave(items);
         oldest

@@ -4,7 +4,8 @@ use crate::spawn::detached;
 use heist_pool::raw::global;
 use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding};
 use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
-use heist_pool::raw::signal::Signal;
+use heist_pool::raw::process::{Caller, OnBehalf, refuse_wait};
+use heist_pool::raw::signal::{Awaited, Signal};
 use heist_pool::raw::worker::Worker;
 use heist_sync::Arc;
 use heist_sync::atomic::{AtomicUsize, Ordering};
@@ -128,6 +129,7 @@ struct Call<'a, OP, R> {
 struct Shared<OP> {
     op: OP,
     calls: usize,
+    caller: Caller,
     pending: AtomicUsize,
     over: Signal,
 }
@@ -137,8 +139,10 @@ impl<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send> Call<'_, OP, R> {
         // SAFETY: the caller of `broadcast` waits for it; until it is counted out below, it is there.
         let this = unsafe { &*this.cast::<Self>() };
         let shared: *const Shared<OP> = this.shared;
+        let on_behalf = OnBehalf::of(this.shared.caller);
         let result =
             halt_unwinding(|| BroadcastContext::with(this.index, this.shared.calls, |c| (this.shared.op)(c)));
+        on_behalf.end(result.is_err());
         // SAFETY: one call, one writer; the reader waits for the signal.
         unsafe { *this.result.get() = Some(result) };
         // SAFETY: not counted out yet.
@@ -157,11 +161,12 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
+    pool.refuse_if_foreign();
     let here = Worker::current();
     let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
     let n = pool.active();
     let over = Signal::new(Arc::clone(&parker));
-    let shared = Shared { op, calls: n, pending: AtomicUsize::new(n), over };
+    let shared = Shared { op, calls: n, caller: Caller::here(), pending: AtomicUsize::new(n), over };
     let calls: Vec<_> =
         (0..n).map(|index| Call { shared: &shared, index, result: UnsafeCell::new(None) }).collect();
     // The own call runs right here, without a hop.
@@ -178,6 +183,7 @@ where
     match here {
         _ if n == 0 => {}
         Some(worker) => worker.wait(&shared.over, &()),
+        None if pool.is_foreign() && !shared.over.is_over() => refuse_wait(),
         None => wait_outside(&shared.over, &parker),
     }
     let mut results = Vec::with_capacity(n);

@@ -7,6 +7,7 @@ use crate::FnContext;
 use crate::join::fork_staying;
 use heist_pool::raw::global;
 use heist_pool::raw::job::{discard, halt_unwinding};
+use heist_pool::raw::process::{Caller, OnBehalf};
 use heist_pool::raw::worker::Worker;
 use std::mem::MaybeUninit;
 
@@ -66,9 +67,11 @@ impl<F, R> Call<F, R> {
 
 /// A [`Call`] whose types are unknown.
 trait Callee {
+    /// Calls the closure and keeps its result.
+    ///
     /// # Safety
     /// Once.
-    unsafe fn run(&mut self, is_stolen: bool);
+    unsafe fn run(&mut self, is_stolen: bool, on_behalf: OnBehalf);
 
     /// # Safety
     /// `run` has returned; once.
@@ -76,10 +79,12 @@ trait Callee {
 }
 
 impl<F: FnOnce(FnContext) -> R, R> Callee for Call<F, R> {
-    unsafe fn run(&mut self, is_stolen: bool) {
+    unsafe fn run(&mut self, is_stolen: bool, on_behalf: OnBehalf) {
         // SAFETY: by the caller.
         let closure = unsafe { self.closure.assume_init_read() };
-        self.result.write(closure(FnContext::new(is_stolen)));
+        let result = closure(FnContext::new(is_stolen));
+        on_behalf.end(false);
+        self.result.write(result);
     }
 
     unsafe fn drop_result(&mut self) {
@@ -101,9 +106,9 @@ impl<'a, C: Callee + ?Sized> Tracked<'a, C> {
 
     /// # Safety
     /// Once.
-    unsafe fn run(&mut self, is_stolen: bool) {
+    unsafe fn run(&mut self, is_stolen: bool, on_behalf: OnBehalf) {
         // SAFETY: by the caller.
-        unsafe { self.callee.run(is_stolen) };
+        unsafe { self.callee.run(is_stolen, on_behalf) };
         self.is_done = true;
     }
 
@@ -122,12 +127,13 @@ impl<'a, C: Callee + ?Sized> Tracked<'a, C> {
 #[inline(never)]
 fn fork(left: &mut dyn Callee, right: &mut (dyn Callee + Send)) {
     let (mut left, mut right) = (Tracked::new(left), Tracked::new(right));
+    let caller = Caller::here();
     let both = || {
         fork_staying(
             // SAFETY: here only.
-            || unsafe { left.run(false) },
+            || unsafe { left.run(false, OnBehalf::of(caller)) },
             // SAFETY: here only.
-            |context| unsafe { right.run(context.migrated()) },
+            |context| unsafe { right.run(context.migrated(), OnBehalf::of(caller)) },
         )
     };
     if let Err(payload) = halt_unwinding(both) {
@@ -150,12 +156,13 @@ fn fork_anywhere(left: &mut (dyn Callee + Send), right: &mut (dyn Callee + Send)
 /// See [`enter`]. `op` has not run before. It has a result when this returns, and none if it unwinds.
 #[inline(never)]
 fn install(forks: bool, op: &mut (dyn Callee + Send)) {
+    let caller = Caller::here();
     if !forks || Worker::current().is_some() {
         // SAFETY: here, or below.
-        unsafe { op.run(false) };
+        unsafe { op.run(false, OnBehalf::of(caller)) };
     } else {
         // SAFETY: here, or above.
-        global::pool().install(|| unsafe { op.run(false) });
+        global::pool().install(|| unsafe { op.run(false, OnBehalf::of(caller)) });
     }
 }
 

@@ -3,7 +3,8 @@
 use heist_pool::raw::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
 use heist_pool::raw::global;
 use heist_pool::raw::job::{Payload, discard, halt_unwinding};
-use heist_pool::raw::worker::Worker;
+use heist_pool::raw::process::{OnBehalf, refuse_wait};
+use heist_pool::raw::worker::{Inherited, Worker};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -107,7 +108,11 @@ pub(crate) fn fork_staying<RA, RB: Send>(
     left: impl FnOnce() -> RA,
     right: impl FnOnce(FnContext) -> RB + Send,
 ) -> (RA, RB) {
-    assert!(Worker::current().is_some(), "this fork is for threads of a pool");
+    // In a child process a loop goes on that has begun in a pool: then one half comes after the other.
+    assert!(
+        Worker::current().is_some() || Worker::orphan_of(hot()).is_some(),
+        "this fork is for threads of a pool"
+    );
     let (left, right) = fork_here(Staying(left), Told(right));
     (left.0, right)
 }
@@ -192,7 +197,9 @@ impl<B: Half<RB>, RB: Send> Frame<B, RB> {
         let this = this.cast::<Self>();
         // SAFETY: the caller has claimed the slot, so the frame is its alone, and the closure has not been taken.
         let half = unsafe { ManuallyDrop::take(&mut *(*this).half.get()) };
+        let on_behalf = OnBehalf::elsewhere();
         let result = halt_unwinding(move || half.run_stolen());
+        on_behalf.end(result.is_err());
         // SAFETY: as above.
         unsafe { (*(*this).result.get()).write(result) };
     }
@@ -258,9 +265,12 @@ impl Place for &'static Hot {
 #[inline(never)]
 unsafe fn finish_second(slot: *mut Slot, frame: *mut (), call: Exec, drop_result: Exec, first: Payload) -> ! {
     // SAFETY: by the caller.
-    if unsafe { pop(slot) } {
+    match unsafe { pop(slot) } {
         // SAFETY: popped, or never pushed; not run before.
-        unsafe { call(frame) };
+        Inherited::Mine => unsafe { call(frame) },
+        Inherited::Done => {}
+        // It stays where it is.
+        Inherited::Lost => std::panic::resume_unwind(first),
     }
     // SAFETY: run here, or stolen and waited for.
     if let Err(payload) = halt_unwinding(|| unsafe { drop_result(frame) }) {
@@ -381,14 +391,13 @@ where
 {
     let slot = match push_slow(hot(), slot) {
         PushedSlow::Pushed => slot,
-        // One after the other.
-        PushedSlow::Full => std::ptr::null_mut(),
         PushedSlow::Outside if A::MAY_BE_OUTSIDE => {
             // SAFETY: not pushed.
             let b = unsafe { frame.take() };
             return global::pool().install(move || fork_here(a, b));
         }
-        PushedSlow::Outside => unreachable!("this half is forked by threads of a pool only"),
+        // One after the other. Outside of all pools is here only who was in one before the process forked.
+        PushedSlow::Full | PushedSlow::Outside => std::ptr::null_mut(),
     };
     let ra = run_first(hot(), slot, a, frame);
     (ra, second_slow(slot, frame))
@@ -416,10 +425,14 @@ where
 #[inline(never)]
 fn second_slow<B: Half<RB>, RB: Send>(slot: *mut Slot, frame: &Frame<B, RB>) -> RB {
     // SAFETY: pushed by the caller, or null, and whatever the first half has forked has been popped.
-    if unsafe { pop(slot) } {
-        // SAFETY: popped, or never pushed.
-        let b = unsafe { frame.take() };
-        return b.run_here(hot());
+    match unsafe { pop(slot) } {
+        Inherited::Mine => {
+            // SAFETY: popped, or never pushed.
+            let b = unsafe { frame.take() };
+            return b.run_here(hot());
+        }
+        Inherited::Done => {}
+        Inherited::Lost => refuse_wait(),
     }
     // SAFETY: stolen, and waited for.
     match unsafe { frame.take_result() } {
@@ -452,27 +465,31 @@ fn push_slow(hot: &'static Hot, slot: *mut Slot) -> PushedSlow {
     }
 }
 
-/// Pops `slot`. Whether the job is the caller's; if not, it has been waited for.
+/// Pops `slot`. If the job is not the caller's, it has been waited for; or it is lost, because the process has forked since it was
+/// pushed.
 ///
 /// # Safety
 /// `slot` was pushed on this thread, and whatever was pushed after it has been popped; or it is null, and nothing was pushed. A pop that
 /// has met its bound may be done again.
 #[cold]
 #[inline(never)]
-unsafe fn pop(slot: *mut Slot) -> bool {
+unsafe fn pop(slot: *mut Slot) -> Inherited {
     let hot = hot();
     // SAFETY: by the caller.
     if slot.is_null() || !unsafe { hot.pop_is_slow(slot) } {
-        return true;
+        return Inherited::Mine;
     }
-    let worker = Worker::of(hot).expect("a pushed slot has a stack");
+    let Some(worker) = Worker::of(hot) else {
+        // SAFETY: just popped; the thread was in a pool when it was pushed, and has not left it.
+        return unsafe { Worker::pop_inherited(hot, slot) };
+    };
     // SAFETY: just popped, and found its bound.
     match unsafe { worker.pop_slow(slot) } {
-        Popped::Mine | Popped::MineAndShared => true,
+        Popped::Mine | Popped::MineAndShared => Inherited::Mine,
         Popped::Stolen => {
             // SAFETY: as it says.
             unsafe { worker.wait_stolen(slot) };
-            false
+            Inherited::Done
         }
     }
 }

@@ -5,13 +5,16 @@ use heist_deque::Injector;
 use heist_pool::raw::global;
 use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding, heap_job};
 use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
-use heist_pool::raw::signal::Signal;
+use heist_pool::raw::process::{Caller, OnBehalf, refuse_wait};
+use heist_pool::raw::signal::{Awaited, Signal};
 use heist_pool::raw::worker::{Spawned, Worker};
 use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use heist_sync::process::Origin;
 use heist_sync::{Arc, Mutex, Parker, lock};
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 
 /// Spawns jobs that may borrow from outside of the scope; see [`scope`].
 ///
@@ -49,6 +52,8 @@ pub struct ScopeFifo<'scope> {
 /// one's last access is to count itself out.
 pub struct Base<'scope> {
     pool: Arc<Pool>,
+    /// The thread whose stack it lies on.
+    opener: Caller,
     /// Jobs that are not over, and one for the body.
     pending: AtomicUsize,
     /// The first panic, boxed once more to be a thin pointer.
@@ -117,6 +122,7 @@ impl<'scope> Base<'scope> {
     fn new(pool: Arc<Pool>, parker: Arc<Parker>) -> Self {
         Self {
             pool,
+            opener: Caller::here(),
             pending: AtomicUsize::new(1),
             panic: AtomicPtr::new(std::ptr::null_mut()),
             over: Signal::new(parker),
@@ -130,6 +136,7 @@ impl<'scope> Base<'scope> {
     }
 
     fn count_in(&self, jobs: usize) {
+        self.pool.refuse_if_foreign();
         // ORDERING: relaxed; the one that spawns is itself counted, so the count is above 0 before and after.
         self.pending.fetch_add(jobs, Ordering::Relaxed);
     }
@@ -139,11 +146,18 @@ impl<'scope> Base<'scope> {
     /// # Safety
     /// `this` is valid and counts the caller.
     unsafe fn run(this: *const Self, f: impl FnOnce()) {
-        if let Err(payload) = halt_unwinding(f) {
-            // SAFETY: valid until counted out.
+        // SAFETY: valid until counted out.
+        let on_behalf = OnBehalf::of(unsafe { (*this).opener });
+        let result = halt_unwinding(f);
+        on_behalf.end(result.is_err());
+        if let Err(payload) = result {
+            // SAFETY: as above.
             let scope = unsafe { &*this };
             scope.keep_panic(payload);
-            scope.cancel_attached();
+            // In a child process nothing is left that could be cancelled, and the lock may be another thread's.
+            if !scope.pool.is_foreign() {
+                scope.cancel_attached();
+            }
         }
         // SAFETY: as above.
         let pending = unsafe { &(*this).pending };
@@ -179,6 +193,11 @@ impl<'scope> Base<'scope> {
                     worker.wait(&self.over, &());
                 }
             }
+            None if self.pool.is_foreign() => {
+                if !self.over.is_over() {
+                    refuse_wait();
+                }
+            }
             None => wait_outside(&self.over, parker),
         }
         let panic = self.panic.swap(std::ptr::null_mut(), Ordering::Acquire);
@@ -203,8 +222,11 @@ impl<'scope> Base<'scope> {
         let here = Worker::current();
         let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
         let since = here.map_or(0, Worker::spawned_position);
-        let scope = make(Self::new(Arc::clone(pool), Arc::clone(&parker)));
-        base(&scope).finish(here, since, &parker, || body(&scope))
+        let scope = Opened {
+            scope: ManuallyDrop::new(make(Self::new(Arc::clone(pool), Arc::clone(&parker)))),
+            origin: Origin::here(),
+        };
+        base(&scope.scope).finish(here, since, &parker, || body(&scope.scope))
     }
 
     fn push(&self, job: JobRef) {
@@ -268,6 +290,21 @@ impl<'scope> Base<'scope> {
             };
             // SAFETY: `run` does not unwind, and the scope waits for the job.
             self.pool.inject_for(index, unsafe { heap_job(job, self.tag()) });
+        }
+    }
+}
+
+/// A scope that is over when this goes. In a child process it is left as it is: another thread may have been in the middle of a change.
+struct Opened<S> {
+    scope: ManuallyDrop<S>,
+    origin: Origin,
+}
+
+impl<S> Drop for Opened<S> {
+    fn drop(&mut self) {
+        if !self.origin.is_foreign() {
+            // SAFETY: here only.
+            unsafe { ManuallyDrop::drop(&mut self.scope) };
         }
     }
 }
@@ -353,8 +390,14 @@ impl<'scope> ScopeFifo<'scope> {
         /// many jobs as tickets.
         unsafe fn ticket(scope: *const ()) {
             // SAFETY: the scope waits for the job behind the ticket.
-            let jobs = unsafe { &(*scope.cast::<ScopeFifo<'static>>()).jobs };
-            let job = jobs.pop().expect("a job for each ticket");
+            let scope = unsafe { &*scope.cast::<ScopeFifo<'static>>() };
+            let job = if scope.base.pool.is_foreign() {
+                // A thread that does not exist may have the lock. Then the scope does not end, and says so.
+                let Some(job) = scope.jobs.try_pop() else { return };
+                job
+            } else {
+                scope.jobs.pop().expect("a job for each ticket")
+            };
             // SAFETY: taken out of the queue, so once.
             unsafe { job.run() };
         }

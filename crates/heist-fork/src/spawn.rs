@@ -78,6 +78,7 @@ pub fn spawn_fifo_in<F: FnOnce() + Send + 'static>(pool: &Arc<Pool>, func: F) {
         // SAFETY: taken out of the queue, so once.
         unsafe { job.run() };
     }
+    pool.refuse_if_foreign();
     pool.queues().fifo().push(detached(pool, func));
     // SAFETY: see `ticket`.
     push_in(pool, unsafe { JobRef::new(ticket, Arc::as_ptr(pool).cast(), std::ptr::null()) });

@@ -1,6 +1,7 @@
 //! A value for each thread that runs jobs.
 
 use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use heist_sync::process::{self, PerProcess};
 use heist_sync::{Mutex, lock};
 use std::cell::Cell;
 use std::fmt;
@@ -168,14 +169,17 @@ impl<T: Send> fmt::Debug for WorkerLocal<T> {
 }
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
-static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+// In a child process the numbers of the parent's threads stay theirs.
+static FREE: PerProcess<Mutex<Vec<usize>>> =
+    PerProcess::new(Mutex::new(Vec::new()), || Mutex::new(Vec::new()));
 
 /// A small number that no other living thread has.
 struct Number(usize);
 
 impl Number {
     fn new() -> Self {
-        let reused = lock(&FREE).pop();
+        process::watch();
+        let reused = lock(FREE.get()).pop();
         Self(reused.unwrap_or_else(|| NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
@@ -189,7 +193,7 @@ impl Number {
 
 impl Drop for Number {
     fn drop(&mut self) {
-        lock(&FREE).push(self.0);
+        lock(FREE.get()).push(self.0);
     }
 }
 

@@ -5,15 +5,17 @@ use crate::pool::{Config, Pool};
 use crate::threads::ThreadStart;
 use crate::worker::Worker;
 use heist_sync::StdArc as Arc;
+use heist_sync::process::PerProcess;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-static GLOBAL: OnceLock<Arc<Pool>> = OnceLock::new();
+// Each process has its own: in a child of a fork the threads of the parent's do not exist, and a lock may be held by one of them.
+static GLOBAL: PerProcess<OnceLock<Arc<Pool>>> = PerProcess::new(OnceLock::new(), OnceLock::new);
 
 // std's lock in every build: no protocol depends on it, and those of the checkers cannot be static.
-static ALL: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
+static ALL: PerProcess<Mutex<Vec<Weak<Pool>>>> = PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
 
 fn lock_all() -> MutexGuard<'static, Vec<Weak<Pool>>> {
-    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+    ALL.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A new pool is there.
@@ -34,7 +36,7 @@ pub fn all() -> Vec<Arc<Pool>> {
 /// If not one thread can be started, or the environment asks for a number of threads that is none.
 pub fn pool() -> &'static Arc<Pool> {
     let config = || Config { guests: Some(true), ..Config::default() };
-    GLOBAL.get_or_init(|| match config().build(ThreadStart::spawn) {
+    GLOBAL.get().get_or_init(|| match config().build(ThreadStart::spawn) {
         Ok(pool) => pool,
         Err(BuildError::BadValue(why)) => panic!("heist's global pool could not be started: {why}"),
         Err(BuildError::Io(error)) => panic!(
@@ -47,17 +49,18 @@ pub fn pool() -> &'static Arc<Pool> {
 
 /// The global pool, if it has been started.
 pub fn started() -> Option<&'static Arc<Pool>> {
-    GLOBAL.get()
+    GLOBAL.get().get()
 }
 
 /// Makes `build`'s pool the global one. False if there is one already.
 pub fn set<E>(build: impl FnOnce() -> Result<Arc<Pool>, E>) -> Result<bool, E> {
     // `get_or_try_init` is not stable; a refusal must leave the cell empty, so that a later first use can try again.
-    if GLOBAL.get().is_some() {
+    let global = GLOBAL.get();
+    if global.get().is_some() {
         return Ok(false);
     }
     let mut pool = Some(build()?);
-    GLOBAL.get_or_init(|| pool.take().expect("called once"));
+    global.get_or_init(|| pool.take().expect("called once"));
     // Somebody was faster.
     if let Some(late) = pool {
         late.close();
@@ -68,7 +71,7 @@ pub fn set<E>(build: impl FnOnce() -> Result<Arc<Pool>, E>) -> Result<bool, E> {
 
 /// Whether `pool` is the global one, which is never freed.
 pub fn is(pool: &Pool) -> bool {
-    GLOBAL.get().is_some_and(|global| std::ptr::eq(&raw const **global, pool))
+    GLOBAL.get().get().is_some_and(|global| std::ptr::eq(&raw const **global, pool))
 }
 
 /// The pool of the calling thread, or else the global one.

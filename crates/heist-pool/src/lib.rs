@@ -68,6 +68,7 @@ mod monitor;
 mod permits;
 mod places;
 mod pool;
+mod process;
 mod queues;
 mod recorder;
 mod schedtrace;
@@ -104,6 +105,10 @@ pub mod raw {
         pub use crate::places::Pin;
         pub use crate::pool::{Config, MOST_INDICES, MOST_THREADS, Pool, outside_parker, wait_outside};
     }
+    /// What becomes of pools in a child process.
+    pub mod process {
+        pub use crate::process::{Caller, FOREIGN_POOL, OnBehalf, end_child_after, refuse_wait};
+    }
     /// What a thread can wait for.
     pub mod signal {
         pub use crate::signal::{Awaited, Signal};
@@ -123,6 +128,6 @@ pub mod raw {
     }
     /// The calling thread.
     pub mod worker {
-        pub use crate::worker::{Demand, Own, Spawned, Worker, WorkerShared};
+        pub use crate::worker::{Demand, Inherited, Own, Spawned, Worker, WorkerShared};
     }
 }

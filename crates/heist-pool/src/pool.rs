@@ -5,6 +5,7 @@ use crate::follow::Follower;
 use crate::monitor::Watched;
 use crate::permits::Permits;
 use crate::places::{Pin, Places};
+use crate::process;
 use crate::queues::Queues;
 use crate::queues::job::{Callee, JobRef, Payload, StackJob, discard, erased, halt_unwinding};
 use crate::queues::task::{Place, TaskRef};
@@ -15,7 +16,9 @@ use crate::worker::Worker;
 use heist_os::{System, WokenFor};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use heist_sync::planted::is_planted;
+use heist_sync::process::Origin;
 use heist_sync::{Parker, StdArc as Arc, thread_local};
+use std::mem::ManuallyDrop;
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -98,14 +101,17 @@ pub struct Pool {
     /// `None` on a machine with one node.
     places: Option<Box<Places>>,
     parallelism: AtomicUsize,
-    permits: Permits,
-    queues: Queues,
-    driver: DriverLock,
-    threads: Threads,
-    recorder: Recorder,
+    // These are not dropped in another process: they have to do with threads that are not there, or may have been in the middle of a change.
+    permits: ManuallyDrop<Permits>,
+    queues: ManuallyDrop<Queues>,
+    driver: ManuallyDrop<DriverLock>,
+    threads: ManuallyDrop<Threads>,
+    recorder: ManuallyDrop<Recorder>,
     watched: Watched,
     has_warned_no_spare: AtomicBool,
     follower: Follower,
+    /// The process in which its threads are.
+    origin: Origin,
 }
 
 impl std::fmt::Debug for Pool {
@@ -119,6 +125,7 @@ impl Pool {
     pub fn new(config: Config) -> Arc<Self> {
         // Before the pool's first thread: in a process with several threads the kernel takes some 10 ms to agree to `membarrier`.
         let _ = heist_sync::barrier::is_asymmetric();
+        process::watch();
         let n = config.parallelism;
         let system = heist_os::system(config.os_hints);
         let pool = Arc::new_cyclic(|this| Self {
@@ -126,14 +133,15 @@ impl Pool {
             system,
             places: Places::new(&config, system),
             parallelism: AtomicUsize::new(n),
-            permits: Permits::new(n, config.is_bound()),
-            queues: Queues::new(n),
-            driver: DriverLock::default(),
-            threads: Threads::new(&config, system),
-            recorder: Recorder::default(),
+            permits: ManuallyDrop::new(Permits::new(n, config.is_bound())),
+            queues: ManuallyDrop::new(Queues::new(n)),
+            driver: ManuallyDrop::default(),
+            threads: ManuallyDrop::new(Threads::new(&config, system)),
+            recorder: ManuallyDrop::default(),
             watched: Watched::new(&config, this.clone()),
             has_warned_no_spare: AtomicBool::new(false),
             follower: Follower::default(),
+            origin: Origin::here(),
             config,
         });
         crate::global::enlist(&pool);
@@ -142,6 +150,29 @@ impl Pool {
 
     pub(crate) fn arc(&self) -> Arc<Self> {
         self.this.upgrade().expect("whoever has a reference to a pool, or is called by one who has, keeps it")
+    }
+
+    /// Whether it was made before a fork, in another process than this one: its threads are not here.
+    #[inline]
+    pub fn is_foreign(&self) -> bool {
+        self.origin.is_foreign()
+    }
+
+    /// For whoever wants something of the pool's threads.
+    ///
+    /// # Panics
+    /// If it is another process's.
+    #[inline]
+    #[track_caller]
+    pub fn refuse_if_foreign(&self) {
+        #[cold]
+        #[track_caller]
+        fn refuse() -> ! {
+            panic!("{}", process::FOREIGN_POOL)
+        }
+        if self.is_foreign() {
+            refuse();
+        }
     }
 
     /// How many permits there are, active or not: every index is below this.
@@ -164,7 +195,12 @@ impl Pool {
 
     /// Lets `n` threads run at once, at most [`parallelism`](Self::parallelism). Returns at once; threads above that number stop at their next job
     /// boundary.
+    ///
+    /// # Panics
+    /// If it is another process's.
+    #[track_caller]
     pub fn set_active(&self, n: usize) {
+        self.refuse_if_foreign();
         assert!(n <= self.parallelism(), "{n} permits of {}", self.parallelism());
         self.permits.set_active(self, n);
     }
@@ -227,6 +263,7 @@ impl Pool {
     }
 
     fn call(self: &Arc<Self>, callee: &mut Callee<'_>) {
+        self.refuse_if_foreign();
         match Worker::current() {
             Some(worker) if Arc::ptr_eq(worker.pool(), self) => callee(),
             None if crate::threads::guest::visit(self, callee) => {}
@@ -247,12 +284,14 @@ impl Pool {
 
     /// Queues a job for whoever is free.
     pub fn inject(&self, job: JobRef) {
+        self.refuse_if_foreign();
         self.queues.jobs.push(job);
         self.permits.announce(self, WokenFor::Job);
     }
 
     /// Queues a job that only the holder of `index` may run.
     pub fn inject_for(&self, index: usize, job: JobRef) {
+        self.refuse_if_foreign();
         self.threads.refuse_guests();
         let index = index as u16;
         // The push ends with a fence: PERMIT-E3, the job before the look at the ledger; partner: `ask_and_look`.
@@ -260,8 +299,12 @@ impl Pool {
         self.permits.wake_one(self, Some(index), WokenFor::Job);
     }
 
-    /// No more work will come from outside. What was accepted still runs; then the threads leave. Never blocks.
+    /// No more work will come from outside. What was accepted still runs; then the threads leave. Never blocks. In another process it
+    /// does nothing: there are no threads to tell.
     pub fn close(&self) {
+        if self.is_foreign() {
+            return;
+        }
         self.permits.resume(self);
         self.driver.close();
         // LIVENESS: while the threads are still there. From here on no tick begins, and none accepts a closure that nobody would run.
@@ -272,6 +315,10 @@ impl Pool {
     /// Queues a task that became ready, wherever that happened.
     #[inline]
     pub fn schedule(&self, task: TaskRef, place: Place) {
+        if self.is_foreign() {
+            // The parent has it as well, and runs it.
+            return;
+        }
         self.watched.note_task();
         match Worker::current_in(self) {
             Some(worker) => worker.schedule(task, place),
@@ -290,6 +337,9 @@ impl Pool {
 
     /// Something was registered with the driver. If nobody waits in it, somebody will look.
     pub fn attend(&self) {
+        if self.is_foreign() {
+            return;
+        }
         // ORDERING(PERMIT-E3, TICK-E2): the registration before the look at lock and counters; partner: a thread that parks announces
         // itself, fences, and then asks whether the driver is used.
         fence(Ordering::SeqCst);
@@ -336,6 +386,9 @@ impl Pool {
         if let Err(payload) = result {
             discard(payload);
         }
+        if self.is_foreign() {
+            process::note_lost_panic();
+        }
     }
 
     pub(crate) fn warn_no_spare(&self) {
@@ -346,6 +399,21 @@ impl Pool {
                  deadlock. Hold none across join, scope, install and block_on, or let the pool have spare threads: raise \
                  max_threads or the system's limit (ulimit -u, pids.max), or let heist start the threads"
             ));
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        if !self.is_foreign() {
+            // SAFETY: here only, and nothing uses them after.
+            unsafe {
+                ManuallyDrop::drop(&mut self.permits);
+                ManuallyDrop::drop(&mut self.queues);
+                ManuallyDrop::drop(&mut self.driver);
+                ManuallyDrop::drop(&mut self.threads);
+                ManuallyDrop::drop(&mut self.recorder);
+            }
         }
     }
 }

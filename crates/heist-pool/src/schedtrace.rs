@@ -4,18 +4,19 @@
 use crate::permits::Count;
 use crate::pool::Pool;
 use crate::worker::Doing;
+use heist_sync::process::PerProcess;
 use heist_sync::std_atomic::{AtomicBool, Ordering};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 /// Starts the thread that prints, if the environment asks for it and it has not been started.
 pub(crate) fn start() {
-    static IS_STARTED: AtomicBool = AtomicBool::new(false);
+    static IS_STARTED: PerProcess<AtomicBool> = PerProcess::new(AtomicBool::new(false), AtomicBool::default);
     let Some(value) = std::env::var_os("HEIST_SCHEDTRACE").filter(|value| !value.is_empty() && value != "0")
     else {
         return;
     };
-    if IS_STARTED.swap(true, Ordering::Relaxed) {
+    if IS_STARTED.get().swap(true, Ordering::Relaxed) {
         return;
     }
     let Some(period) = value.to_str().and_then(|text| text.trim().parse().ok()).filter(|&ms: &u64| ms > 0)

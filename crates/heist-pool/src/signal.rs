@@ -22,6 +22,10 @@ pub trait Awaited {
     /// Says that the caller is about to sleep on its parker. False if the wait is over: then it must not.
     #[must_use]
     fn announce_wait(&self) -> bool;
+    /// Whether it may still end in a child process, if its waiter has forked meanwhile. What the pool's threads end does not.
+    fn may_end_in_child(&self) -> bool {
+        false
+    }
 }
 
 /// See the module.

@@ -30,10 +30,11 @@ mod imp {
 
 #[cfg(not(heist_model))]
 mod imp {
+    use crate::process::PerProcess;
     use std::sync::OnceLock;
     use std::sync::atomic::{Ordering, compiler_fence, fence};
 
-    static ASYMMETRIC: OnceLock<bool> = OnceLock::new();
+    static ASYMMETRIC: PerProcess<OnceLock<bool>> = PerProcess::new(OnceLock::new(), OnceLock::new);
 
     #[cfg(all(target_os = "linux", not(miri)))]
     fn register() -> bool {
@@ -48,7 +49,7 @@ mod imp {
     }
 
     pub fn is_asymmetric() -> bool {
-        *ASYMMETRIC.get_or_init(|| {
+        *ASYMMETRIC.get().get_or_init(|| {
             let forced_off = std::env::var_os("HEIST_FENCED").is_some_and(|v| v != "0" && !v.is_empty());
             !forced_off && register()
         })
@@ -113,6 +114,7 @@ mod system {
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod refused {
     use super::system::{affinity, set_affinity};
+    use crate::process::PerProcess;
     use std::io;
     use std::sync::Once;
 
@@ -120,8 +122,8 @@ mod refused {
     /// for each CPU. That may be refused too, and other threads may have other CPUs; so it also takes a right from a page,
     /// which makes the kernel interrupt every CPU that runs this process, where it does so by interrupts (x86).
     pub fn heavy(error: &io::Error) {
-        static TOLD: Once = Once::new();
-        TOLD.call_once(|| {
+        static TOLD: PerProcess<Once> = PerProcess::new(Once::new(), Once::new);
+        TOLD.get().call_once(|| {
             crate::warn(format_args!(
                 "membarrier worked at start and is now refused ({error}); heist goes on with a slower way. Set HEIST_FENCED=1 if a \
                  seccomp filter is installed while the program runs"

@@ -83,6 +83,7 @@ impl Moment {
 }
 
 mod counter {
+    use crate::process::PerProcess;
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::{Duration, Instant};
@@ -110,8 +111,8 @@ mod counter {
 
     #[cold]
     fn compare() -> u64 {
-        static FIRST: OnceLock<(Instant, u64)> = OnceLock::new();
-        let (since, ticks) = FIRST.get_or_init(|| (Instant::now(), read()));
+        static FIRST: PerProcess<OnceLock<(Instant, u64)>> = PerProcess::new(OnceLock::new(), OnceLock::new);
+        let (since, ticks) = FIRST.get().get_or_init(|| (Instant::now(), read()));
         let (elapsed, ticks) = (since.elapsed(), read().saturating_sub(*ticks));
         if elapsed < COMPARED || ticks == 0 {
             return GUESS;
@@ -131,8 +132,8 @@ mod counter {
 
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     pub(super) fn read() -> u64 {
-        static FIRST: OnceLock<Instant> = OnceLock::new();
-        FIRST.get_or_init(Instant::now).elapsed().as_nanos() as u64
+        static FIRST: PerProcess<OnceLock<Instant>> = PerProcess::new(OnceLock::new(), OnceLock::new);
+        FIRST.get().get_or_init(Instant::now).elapsed().as_nanos() as u64
     }
 }
 
@@ -161,13 +162,14 @@ mod coarse {
 
 #[cfg(not(any(target_os = "linux", heist_model)))]
 mod coarse {
-    use std::sync::LazyLock;
+    use crate::process::PerProcess;
+    use std::sync::OnceLock;
     use std::time::Instant;
 
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    static START: PerProcess<OnceLock<Instant>> = PerProcess::new(OnceLock::new(), OnceLock::new);
 
     pub(super) fn now_ms() -> u32 {
-        START.elapsed().as_millis() as u32
+        START.get().get_or_init(Instant::now).elapsed().as_millis() as u32
     }
 }
 

@@ -18,6 +18,7 @@ pub mod cell;
 pub mod clock;
 mod parker;
 pub mod planted;
+pub mod process;
 pub mod rand;
 mod warn;
 

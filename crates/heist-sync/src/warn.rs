@@ -1,5 +1,6 @@
 //! Telling the user something on standard error.
 
+use crate::process;
 use std::fmt;
 use std::io::Write;
 
@@ -11,5 +12,10 @@ use std::io::Write;
 /// ```
 pub fn warn(message: fmt::Arguments<'_>) {
     let line = format!("heist: {message}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
+    if !process::is_child() {
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    } else {
+        // Past std's lock, which may be held by a thread of the parent process.
+        process::write_to_stderr(line.as_bytes());
+    }
 }

@@ -283,7 +283,7 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// If the period is zero, or the pool is closed.
+    /// If the period is zero, the pool is closed, or it is the parent process's.
     #[track_caller]
     pub fn try_spawn_on(
         self,
@@ -293,6 +293,9 @@ impl Builder {
         let pool = pool.pool();
         let ticks = pool.queues().ticks();
         let period_ns = period_ns(self.period)?;
+        if pool.is_foreign() {
+            return Err(Error::Forked);
+        }
         let first_ns = match self.start_at {
             Some(first) => ticks.ns_of(first),
             None => ticks.now_ns().saturating_add(spread(ticks, period_ns)),

@@ -3,6 +3,10 @@
 use std::error;
 use std::fmt;
 
+/// What a tick of the parent process answers in a child.
+pub(crate) const FORKED: &str = "the tick or its pool was made before fork(), and its threads do not exist in the child process; spawn \
+                                 a new tick there, on a new pool or the global one";
+
 /// Why a tick could not be spawned or rescheduled.
 ///
 /// ```
@@ -22,11 +26,14 @@ pub enum Error {
     PoolClosed,
     /// A tick that was not cancelled, or not to its end, cannot be rescheduled.
     NotCancelled,
+    /// The tick or its pool was made before `fork()`: its threads do not exist in the child process.
+    Forked,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Forked => FORKED,
             Self::ZeroPeriod => "a tick's period is zero; give it one that is longer than zero",
             Self::PoolClosed => {
                 "the tick's pool is closed; spawn it on one that is open, such as the global pool"
@@ -52,12 +59,16 @@ impl error::Error for Error {}
 /// assert!(error.to_string().contains("is over"));
 /// error.into_inner()();
 /// ```
-pub struct SubmitError<F>(pub(crate) F);
+pub struct SubmitError<F> {
+    pub(crate) closure: F,
+    /// The tick is the parent process's.
+    pub(crate) is_foreign: bool,
+}
 
 impl<F> SubmitError<F> {
     /// The closure. See [`SubmitError`] for an example.
     pub fn into_inner(self) -> F {
-        self.0
+        self.closure
     }
 }
 
@@ -69,7 +80,10 @@ impl<F> fmt::Debug for SubmitError<F> {
 
 impl<F> fmt::Display for SubmitError<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the closure was not accepted, because its tick is over; run it elsewhere, or reschedule the tick")
+        f.write_str(match self.is_foreign {
+            true => FORKED,
+            false => "the closure was not accepted, because its tick is over; run it elsewhere, or reschedule the tick",
+        })
     }
 }
 

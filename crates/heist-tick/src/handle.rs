@@ -42,19 +42,44 @@ struct Ending<'a> {
     parker: Arc<Parker>,
 }
 
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if self.is_foreign() {
+            // What the tick was in the middle of is not to be dropped here.
+            std::mem::forget(Arc::clone(&self.cell));
+        }
+    }
+}
+
 impl Awaited for Ending<'_> {
     fn is_over(&self) -> bool {
-        self.cell.ended(self.life).is_some()
+        // In a child process the tick does not end, and its lock may be held by a thread that is not there.
+        !self.cell.pool().is_foreign() && self.cell.ended(self.life).is_some()
     }
 
     fn announce_wait(&self) -> bool {
-        self.cell.announce_wait(self.life, &self.parker)
+        self.cell.pool().is_foreign() || self.cell.announce_wait(self.life, &self.parker)
     }
 }
 
 impl Handle {
     pub(crate) fn new(cell: Arc<Cell>) -> Self {
         Self { cell }
+    }
+
+    /// Whether the tick is the parent process's.
+    fn is_foreign(&self) -> bool {
+        self.cell.pool().is_foreign()
+    }
+
+    /// The tick, for what needs its lock.
+    ///
+    /// # Panics
+    /// In a child process, where the lock may be held by a thread that is not there.
+    #[track_caller]
+    fn own_cell(&self) -> &Cell {
+        assert!(!self.is_foreign(), "{}", Error::Forked);
+        &self.cell
     }
 
     /// The tick's name.
@@ -90,7 +115,10 @@ impl Handle {
     /// # Errors
     /// If the tick is over, or was cancelled, has stopped or has panicked: the closure is given back.
     pub fn submit<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), SubmitError<F>> {
-        self.cell.submit(f).map_err(SubmitError)
+        if self.is_foreign() {
+            return Err(SubmitError { closure: f, is_foreign: true });
+        }
+        self.cell.submit(f).map_err(|closure| SubmitError { closure, is_foreign: false })
     }
 
     /// What the tick has done so far.
@@ -106,7 +134,7 @@ impl Handle {
     /// assert!(ledger.is_balanced());
     /// ```
     pub fn stats(&self) -> Stats {
-        self.cell.stats()
+        self.own_cell().stats()
     }
 
     /// Gives the tick another period. It counts from the last run on: if that was longer ago, the next run is due now.
@@ -127,6 +155,9 @@ impl Handle {
     /// If the period is zero.
     pub fn set_period(&self, period: Duration) -> Result<(), Error> {
         let period_ns = crate::builder::period_ns(period)?;
+        if self.is_foreign() {
+            return Err(Error::Forked);
+        }
         self.cell.change(|schedule, now_ns| schedule.set_period(period_ns, now_ns));
         Ok(())
     }
@@ -144,12 +175,12 @@ impl Handle {
     /// tick.wait().unwrap();
     /// ```
     pub fn pause(&self) {
-        self.cell.change(|schedule, _| schedule.pause());
+        self.own_cell().change(|schedule, _| schedule.pause());
     }
 
     /// Lets a tick that was paused go on, at the next multiple of its period. See [`pause`](Self::pause) for an example.
     pub fn resume(&self) {
-        self.cell.change(|schedule, now_ns| schedule.resume(now_ns));
+        self.own_cell().change(|schedule, now_ns| schedule.resume(now_ns));
     }
 
     /// Runs a paused tick `n` times, at its period, the first time at once; then it is paused as before. False if it is not paused.
@@ -170,7 +201,7 @@ impl Handle {
     /// receive.recv().unwrap();
     /// ```
     pub fn step(&self, n: u64) -> bool {
-        self.cell.change(|schedule, now_ns| schedule.step(n, now_ns)).unwrap_or(false)
+        self.own_cell().change(|schedule, now_ns| schedule.step(n, now_ns)).unwrap_or(false)
     }
 
     /// Runs the tick `n` times as fast as possible, also if it is paused. Then it goes on as before.
@@ -190,11 +221,11 @@ impl Handle {
     /// assert!(begun.elapsed() < Duration::from_secs(3600));
     /// ```
     pub fn sprint(&self, n: u64) {
-        self.cell.change(|schedule, now_ns| schedule.sprint(n, now_ns));
+        self.own_cell().change(|schedule, now_ns| schedule.sprint(n, now_ns));
     }
 
     /// Ends the tick: there are no more runs. One that is under way ends, and closures that were accepted still run. False if it was over
-    /// before, or about to be.
+    /// before, or about to be, and in a child process: the tick is the parent's, and has never run there.
     ///
     /// ```
     /// use heist::tick::{self, Next};
@@ -205,7 +236,7 @@ impl Handle {
     /// assert!(!tick.cancel());
     /// ```
     pub fn cancel(&self) -> bool {
-        self.cell.cancel()
+        !self.is_foreign() && self.cell.cancel()
     }
 
     /// As [`cancel`](Self::cancel), and waits for the end.
@@ -225,6 +256,9 @@ impl Handle {
     /// assert_eq!(tick.stats().ledger.pending, 0);
     /// ```
     pub fn cancel_and_wait(&self) -> bool {
+        if self.is_foreign() {
+            return false;
+        }
         let (is_news, life) = self.cell.cancel_life();
         self.wait_for_end(life);
         is_news
@@ -246,6 +280,9 @@ impl Handle {
     /// # Errors
     /// If it was not cancelled, or is not yet over, or the pool is closed.
     pub fn reschedule(&self) -> Result<(), Error> {
+        if self.is_foreign() {
+            return Err(Error::Forked);
+        }
         let ticks = self.cell.pool().queues().ticks();
         self.cell.reschedule(|schedule, now_ns| now_ns.saturating_add(spread(ticks, schedule.period_ns())))
     }
@@ -269,7 +306,7 @@ impl Handle {
     /// # Blocking
     /// Until the tick is over. A thread of a pool lends its permit to another meanwhile.
     pub fn wait(&self) -> Result<(), Panicked> {
-        let life = self.cell.life();
+        let life = self.own_cell().life();
         self.wait_for_end(life);
         match self.cell.ended(life) {
             Some(End::Panicked(message)) => Err(Panicked { message }),

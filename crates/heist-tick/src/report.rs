@@ -2,9 +2,11 @@
 
 use crate::cell::Cell;
 use heist_sync::StdArc as Arc;
+use heist_sync::process::{Origin, PerProcess};
 use std::any::Any;
 use std::fmt;
 use std::panic::Location;
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Something about a tick that its program should know.
@@ -90,14 +92,19 @@ impl fmt::Display for Report {
 
 type Handler = Arc<dyn Fn(&Report) + Send + Sync>;
 
-static HANDLER: std::sync::Mutex<Option<Handler>> = std::sync::Mutex::new(None);
+// A child process goes on with its parent's, unless that was being changed just then.
+static HANDLER: PerProcess<Mutex<Option<Handler>>> = PerProcess::new(Mutex::new(None), inherited);
+
+fn inherited() -> Mutex<Option<Handler>> {
+    Mutex::new(HANDLER.first().try_lock().ok().and_then(|handler| handler.clone()))
+}
 
 /// Calls `f` for each [`Report`] of every pool, in place of a line on standard error. The last call wins.
 ///
 /// Without it, each tick's first report of each kind is printed. `f` is called on a thread of its own for reports of the watchdog, and on the
 /// thread that ran the tick after a panic. See [`Report`] for an example.
 pub fn on_report(f: impl Fn(&Report) + Send + Sync + 'static) {
-    let before = HANDLER.lock().unwrap_or_else(std::sync::PoisonError::into_inner).replace(Arc::new(f));
+    let before = HANDLER.get().lock().unwrap_or_else(std::sync::PoisonError::into_inner).replace(Arc::new(f));
     // What it has captured is the program's, and is not dropped under the lock.
     drop(before);
 }
@@ -128,11 +135,15 @@ impl Report {
 
     /// Tells the program. `is_first`: of its kind and tick.
     pub(crate) fn deliver(&self, is_first: bool) {
-        let handler = HANDLER.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let handler = HANDLER.get().lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         match handler {
             Some(handler) => {
+                let origin = Origin::here();
                 if let Err(payload) = heist_pool::raw::job::halt_unwinding(|| handler(self)) {
                     heist_pool::raw::job::discard(payload);
+                }
+                if origin.is_foreign() {
+                    heist_pool::raw::process::end_child_after(false);
                 }
             }
             None if is_first => heist_sync::warn(format_args!("{self}")),

@@ -1,5 +1,6 @@
 //! The one clock of a trace.
 
+use heist_sync::process::PerProcess;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -10,8 +11,8 @@ use std::time::Instant;
 /// assert!(heist::trace::now_ns() >= a);
 /// ```
 pub fn now_ns() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    let elapsed = START.get_or_init(Instant::now).elapsed();
+    static START: PerProcess<OnceLock<Instant>> = PerProcess::new(OnceLock::new(), OnceLock::new);
+    let elapsed = START.get().get_or_init(Instant::now).elapsed();
     // Not `as_nanos`: its 128-bit product costs more than the rest.
     elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos())
 }

@@ -174,9 +174,7 @@ impl ThreadPool {
     /// For at most about `limit`.
     #[track_caller]
     pub fn shutdown_within(self, limit: std::time::Duration) -> Result<Report, ShutdownError> {
-        if self.own().is_some() {
-            return Err(ShutdownError::OwnThread);
-        }
+        self.may_wait()?;
         self.pool.close();
         let threads = heist_fork::blocking(|| self.pool.threads().join_within(limit));
         let report = Report::of(&self.pool, threads);

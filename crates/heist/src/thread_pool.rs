@@ -6,6 +6,7 @@ use heist_fork::raw::{
 };
 use heist_fork::{BroadcastContext, Fork, Scope, ScopeFifo, Yield, join, scope, scope_fifo};
 use heist_pool::raw::pool::Pool;
+use heist_pool::raw::process::FOREIGN_POOL;
 use heist_pool::raw::threads::{ClosureKind, named};
 use heist_pool::raw::worker::Worker;
 use heist_sync::Arc;
@@ -46,11 +47,14 @@ pub enum ShutdownError {
     /// It was called on one of the pool's own threads, which would wait for itself. The pool is closed all the same, as by a
     /// drop.
     OwnThread,
+    /// The pool was made before `fork()`: in the child process there are no threads to wait for.
+    Forked,
 }
 
 impl fmt::Display for ShutdownError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Forked => f.write_str(FOREIGN_POOL),
             Self::OwnThread => f.write_str(
                 "shutdown was called on one of the pool's own threads and would wait for itself; call it from outside of \
                  the pool, or drop the pool instead",
@@ -64,6 +68,17 @@ impl Error for ShutdownError {}
 impl ThreadPool {
     pub(crate) fn new(pool: Arc<Pool>) -> Self {
         Self { pool }
+    }
+
+    /// Whether the calling thread can wait for the pool's.
+    pub(crate) fn may_wait(&self) -> Result<(), ShutdownError> {
+        if self.pool.is_foreign() {
+            return Err(ShutdownError::Forked);
+        }
+        if self.own().is_some() {
+            return Err(ShutdownError::OwnThread);
+        }
+        Ok(())
     }
 
     pub(crate) fn own(&self) -> Option<&'static Worker> {
@@ -382,6 +397,7 @@ impl ThreadPool {
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     pub fn start_trace(&self) {
+        self.pool.refuse_if_foreign();
         self.pool.recorder().start(self.pool.threads().table());
     }
 
@@ -395,6 +411,7 @@ impl ThreadPool {
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
     pub fn stop_trace(&self) -> Trace {
+        self.pool.refuse_if_foreign();
         self.pool.recorder().stop(self.pool.threads().table())
     }
 
@@ -423,9 +440,7 @@ impl ThreadPool {
     /// For as long as the accepted work takes.
     #[track_caller]
     pub fn shutdown(self) -> Result<(), ShutdownError> {
-        if self.own().is_some() {
-            return Err(ShutdownError::OwnThread);
-        }
+        self.may_wait()?;
         self.pool.close();
         // A thread of another pool lets that pool have its place meanwhile: what we wait for may need it.
         heist_fork::blocking(|| self.pool.threads().join());

@@ -5,6 +5,7 @@ use super::poller::Poller;
 use super::readiness::Facts;
 use super::source::Source;
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use heist_sync::process::Origin;
 use heist_sync::{Mutex, MutexGuard, lock};
 use mio::{Interest, Token};
 use std::io;
@@ -34,6 +35,7 @@ pub(crate) struct Reactor {
     /// How many are gone and not yet freed, for a look without the lock.
     gone: AtomicUsize,
     board: Weak<Board>,
+    origin: Origin,
 }
 
 /// INVARIANT: the system's tokens are the addresses of sources that are in one of these two lists. One that is in `gone` was
@@ -59,6 +61,7 @@ impl Reactor {
             used: AtomicUsize::new(0),
             gone: AtomicUsize::new(0),
             board,
+            origin: Origin::here(),
         })
     }
 
@@ -156,6 +159,10 @@ impl Reactor {
 
     /// Ends the wait of a thread in [`turn`](Self::turn), or of the next one.
     pub fn wake(&self) {
+        if self.origin.is_foreign() {
+            // Whoever waits is in the parent process, and would be woken there.
+            return;
+        }
         // It fails only if its descriptor is not ours any more, or a filter forbids to write to it. The caller may be anybody who
         // wakes a task, so this is no place to unwind.
         if self.waker.wake().is_err() {
@@ -218,6 +225,14 @@ fn take(sources: &mut Sources, source: &Arc<Source>) -> Option<Arc<Source>> {
 /// What an operation on a socket returns when its pool is gone.
 pub(crate) fn abandoned() -> io::Error {
     io::Error::other("nobody watches this socket any more: its heist pool is gone, or the system refuses")
+}
+
+/// What an operation on a socket returns in a child process.
+pub(crate) fn foreign() -> io::Error {
+    io::Error::other(
+        "this socket was made before fork(), and the heist pool that watches it does not exist in the child process; open it \
+         there, or take it out (into_std) and put it into a new one (from_std)",
+    )
 }
 
 /// The lock, unless somebody has it.

@@ -4,6 +4,7 @@ use crate::driver::readiness::{Direction, Facts};
 use crate::driver::source::{Source, Ticket};
 use crate::driver::{reactor, reactor::Reactor};
 use crate::{budget, driver};
+use heist_sync::process::Origin;
 use std::fmt;
 use std::io;
 use std::pin::Pin;
@@ -19,6 +20,8 @@ pub(super) struct Socket<S: mio::event::Source> {
     io: Option<S>,
     source: Arc<Source>,
     reactor: Arc<Reactor>,
+    /// In another process nobody watches it, and what is known about it there is never more than at the fork.
+    origin: Origin,
 }
 
 impl<S: mio::event::Source> Socket<S> {
@@ -44,7 +47,7 @@ impl<S: mio::event::Source> Socket<S> {
             Ok((reactor, source))
         });
         let (reactor, source) = registered?;
-        Ok(Self { io: Some(io), source, reactor })
+        Ok(Self { io: Some(io), source, reactor, origin: Origin::here() })
     }
 
     /// Gives the socket back, which is then not watched any more.
@@ -54,8 +57,19 @@ impl<S: mio::event::Source> Socket<S> {
 
     fn take(&mut self) -> Option<S> {
         let mut io = self.io.take()?;
-        self.reactor.deregister(&mut io, &self.source);
+        if self.origin.is_foreign() {
+            // The parent process has the system's list as well, and watches on. Ours may have been in the middle of a change.
+            std::mem::forget((Arc::clone(&self.reactor), Arc::clone(&self.source)));
+        } else {
+            self.reactor.deregister(&mut io, &self.source);
+        }
         Some(io)
+    }
+
+    /// Fails in a child process.
+    #[inline]
+    fn check_origin(&self) -> io::Result<()> {
+        if self.origin.is_foreign() { Err(reactor::foreign()) } else { Ok(()) }
     }
 
     /// Waits for the direction and does `op`, until it does not fail with `WouldBlock`. For poll functions.
@@ -124,6 +138,7 @@ impl<S: mio::event::Source> Socket<S> {
 
     /// Does `op` if the direction is worth a try, else fails with `WouldBlock` without asking the system.
     pub fn try_now<R>(&self, direction: Direction, op: impl FnOnce(&S) -> io::Result<R>) -> io::Result<R> {
+        self.check_origin()?;
         let seen = self.source.readiness();
         if !seen.allows(direction) {
             return Err(io::ErrorKind::WouldBlock.into());
@@ -144,6 +159,7 @@ impl<S: mio::event::Source> Socket<S> {
         mut op: impl FnMut(&S) -> io::Result<R>,
         is_all: impl FnOnce(&R) -> bool,
     ) -> Poll<io::Result<R>> {
+        self.check_origin()?;
         let mut has_budget = false;
         loop {
             let seen = ready!(self.source.poll_ready(direction, cx, ticket.as_deref_mut()));
@@ -217,7 +233,7 @@ impl<S: mio::event::Source, R, F: FnMut(&S) -> io::Result<R>> Future for Attempt
 
 impl<S: mio::event::Source, F> Drop for Attempt<'_, S, F> {
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket {
+        if let Some(ticket) = self.ticket.filter(|_| !self.socket.origin.is_foreign()) {
             self.socket.source.forget(self.direction, ticket);
         }
     }

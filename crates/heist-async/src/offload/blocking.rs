@@ -2,7 +2,7 @@
 
 use super::calls::{CallKind, Listed};
 use super::handoff::{Receiver, handoff};
-use super::{in_current_span, queue, threads};
+use super::{end_if_child, in_current_span, queue, threads};
 use crate::task::{self, JoinHandle, turn};
 use heist_pool::raw::job::{halt_unwinding, heap_job};
 use heist_pool::raw::pool::Pool;
@@ -59,6 +59,7 @@ where
         listed.begin();
         // The thread is in no pool, but what is called here belongs to one.
         let outcome = halt_unwinding(|| turn::inside(&keeper, f));
+        end_if_child(&keeper, outcome.is_err());
         // Before anybody can know that the call is over.
         drop(listed);
         if let Some(payload) = sender.send(outcome) {

@@ -3,6 +3,7 @@
 
 use heist_pool::raw::pool::Pool;
 use heist_pool::raw::threads::{Closure, ClosureKind};
+use heist_sync::process::{Origin, PerProcess};
 use heist_sync::{Mutex, lock};
 use std::fmt;
 use std::panic::Location;
@@ -125,13 +126,19 @@ impl fmt::Display for CallInfo {
 /// So many lists that calls from several threads seldom meet.
 const LISTS: usize = 16;
 
-static CALLS: [Mutex<List>; LISTS] =
-    [const { Mutex::new(List { entries: Vec::new(), free: Vec::new() }) }; LISTS];
+static CALLS: PerProcess<[Mutex<List>; LISTS]> =
+    PerProcess::new([const { List::new() }; LISTS], || [const { List::new() }; LISTS]);
 
 struct List {
     entries: Vec<Option<Entry>>,
     /// Indices of entries that are `None`.
     free: Vec<usize>,
+}
+
+impl List {
+    const fn new() -> Mutex<Self> {
+        Mutex::new(Self { entries: Vec::new(), free: Vec::new() })
+    }
 }
 
 struct Entry {
@@ -148,6 +155,7 @@ struct Entry {
 pub(super) struct Listed {
     list: &'static Mutex<List>,
     index: usize,
+    origin: Origin,
 }
 
 impl Listed {
@@ -161,7 +169,7 @@ impl Listed {
         let entry = Some(Entry { pool, kind, name, site, is_running: false, since: Instant::now() });
         // The address of something on the stack differs from thread to thread, in its upper bits; the product spreads them.
         let page = (std::ptr::from_ref(&entry).addr() >> 12) as u32;
-        let list = &CALLS[(page.wrapping_mul(0x9e37_79b9) >> 16) as usize % LISTS];
+        let list = &CALLS.get()[(page.wrapping_mul(0x9e37_79b9) >> 16) as usize % LISTS];
         let mut calls = lock(list);
         let index = match calls.free.pop() {
             Some(index) => {
@@ -173,7 +181,7 @@ impl Listed {
                 calls.entries.len() - 1
             }
         };
-        Self { list, index }
+        Self { list, index, origin: Origin::here() }
     }
 
     /// The call begins.
@@ -187,6 +195,9 @@ impl Listed {
 
 impl Drop for Listed {
     fn drop(&mut self) {
+        if self.origin.is_foreign() {
+            return;
+        }
         let mut calls = lock(self.list);
         let entry = calls.entries[self.index].take();
         calls.free.push(self.index);
@@ -197,7 +208,7 @@ impl Drop for Listed {
 
 fn collect(wanted: impl Fn(&Entry) -> bool) -> Vec<CallInfo> {
     let mut all = Vec::new();
-    for list in &CALLS {
+    for list in CALLS.get() {
         all.extend(lock(list).entries.iter().flatten().filter(|entry| wanted(entry)).map(|entry| CallInfo {
             kind: entry.kind,
             name: entry.name.clone(),

@@ -2,7 +2,7 @@
 
 use super::calls::{CallKind, Listed};
 use super::handoff::{Receiver, handoff};
-use super::{in_current_span, queue};
+use super::{end_if_child, in_current_span, queue};
 use crate::budget;
 use crate::task::turn;
 use heist_pool::raw::job::{halt_unwinding, heap_job};
@@ -44,6 +44,7 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
+    pool.refuse_if_foreign();
     let site = Location::caller();
     let (sender, receiver) = handoff();
     let keeper = Arc::clone(pool);
@@ -52,6 +53,7 @@ where
     let job = move || {
         listed.begin();
         let outcome = halt_unwinding(|| named(ClosureKind::Compute, site, f));
+        end_if_child(&keeper, outcome.is_err());
         // Before anybody can know that it is over.
         drop(listed);
         if let Some(payload) = sender.send(outcome) {

@@ -1,6 +1,8 @@
 //! One value from a thread to a future.
 
 use heist_pool::raw::job::{Payload, halt_unwinding};
+use heist_pool::raw::process::refuse_wait;
+use heist_sync::process::Origin;
 use heist_sync::{Mutex, StdArc as Arc, lock};
 use std::future::Future;
 use std::pin::Pin;
@@ -10,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 #[derive(Debug)]
 struct Shared<T> {
     state: Mutex<State<T>>,
+    origin: Origin,
 }
 
 #[derive(Debug)]
@@ -33,7 +36,7 @@ pub(crate) struct Receiver<T>(Arc<Shared<T>>);
 
 pub(super) fn handoff<T>() -> (Sender<T>, Receiver<T>) {
     let state = State { value: None, receiver: None, sender: None, receiver_is_gone: false };
-    let shared = Arc::new(Shared { state: Mutex::new(state) });
+    let shared = Arc::new(Shared { state: Mutex::new(state), origin: Origin::here() });
     (Sender(Arc::clone(&shared)), Receiver(shared))
 }
 
@@ -74,8 +77,18 @@ impl<T> Sender<T> {
 }
 
 impl<T> Receiver<T> {
+    fn refuse_if_foreign(&self) {
+        if self.0.origin.is_foreign() {
+            refuse_wait();
+        }
+    }
+
     /// Whether the value is there.
+    ///
+    /// # Panics
+    /// In a child process: the value would come from a thread that is not there.
     pub(super) fn is_ready(&self) -> bool {
+        self.refuse_if_foreign();
         lock(&self.0.state).value.is_some()
     }
 }
@@ -84,6 +97,7 @@ impl<T> Future for Receiver<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        self.refuse_if_foreign();
         let mut waker = None;
         loop {
             let mut state = lock(&self.0.state);
@@ -112,6 +126,10 @@ impl<T> Future for Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
+        if self.0.origin.is_foreign() {
+            // The thread at the other end may have had the lock. The value stays where it is.
+            return std::mem::forget(Arc::clone(&self.0));
+        }
         let mut state = lock(&self.0.state);
         state.receiver_is_gone = true;
         let (value, receiver, sender) = (state.value.take(), state.receiver.take(), state.sender.take());

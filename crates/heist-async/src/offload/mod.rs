@@ -20,6 +20,7 @@ use crate::task;
 use heist_pool::raw::global;
 use heist_pool::raw::job::JobRef;
 use heist_pool::raw::pool::Pool;
+use heist_pool::raw::process;
 use heist_pool::raw::worker::Worker;
 use heist_sync::StdArc as Arc;
 
@@ -48,6 +49,13 @@ fn queue(pool: &Arc<Pool>, job: JobRef) {
             let job = Queued(Some(job));
             drop(task::spawn_in(pool, async move { drop(job) }));
         }
+    }
+}
+
+/// A closure of the program's has returned on a thread of heist's own: in a child process there is nothing left to do for it.
+fn end_if_child(pool: &Pool, has_panicked: bool) {
+    if pool.is_foreign() {
+        process::end_child_after(has_panicked);
     }
 }
 

@@ -1,5 +1,6 @@
 //! `spawn_pinned`.
 
+use super::end_if_child;
 use super::handoff::{Receiver, handoff};
 use crate::block_on_in;
 use crate::task::{self, JoinHandle, turn};
@@ -71,6 +72,7 @@ where
             let whole = tracing::Instrument::instrument(whole, span);
             block_on_in(&keeper, whole)
         });
+        end_if_child(&keeper, outcome.is_err());
         let unheard = match outcome {
             Ok(None) => None,
             Ok(Some(output)) => sender.send(Ok(output)),

@@ -3,6 +3,7 @@
 //! They are not the pool's: a blocking call must start at once, however busy the workers are, and while it lasts it needs
 //! neither an index nor a queue.
 
+use heist_sync::process::PerProcess;
 use heist_sync::{Condvar, Mutex, lock, thread};
 use std::collections::VecDeque;
 use std::io;
@@ -27,19 +28,25 @@ struct State {
     free: usize,
 }
 
-static THREADS: Threads = Threads {
-    state: Mutex::new(State { calls: VecDeque::new(), threads: 0, free: 0 }),
-    news: Condvar::new(),
-};
+static THREADS: PerProcess<Threads> = PerProcess::new(Threads::new(), Threads::new);
+
+impl Threads {
+    const fn new() -> Self {
+        Self {
+            state: Mutex::new(State { calls: VecDeque::new(), threads: 0, free: 0 }),
+            news: Condvar::new(),
+        }
+    }
+}
 
 /// How many of these threads there are now.
 pub(super) fn count() -> usize {
-    lock(&THREADS.state).threads
+    lock(&THREADS.get().state).threads
 }
 
 /// How many calls run or wait for a thread now.
 pub(super) fn busy() -> usize {
-    let state = lock(&THREADS.state);
+    let state = lock(&THREADS.get().state);
     state.threads - state.free + state.calls.len()
 }
 
@@ -48,11 +55,12 @@ pub(super) fn busy() -> usize {
 /// # Errors
 /// If there is no such thread and none can be started; `call` is given back.
 pub(super) fn run(call: Call) -> Result<(), (Call, io::Error)> {
-    let mut state = lock(&THREADS.state);
+    let all = THREADS.get();
+    let mut state = lock(&all.state);
     state.calls.push_back(call);
     if state.calls.len() <= state.free {
         drop(state);
-        THREADS.news.notify_one();
+        all.news.notify_one();
         return Ok(());
     }
     if state.threads == MOST {
@@ -62,7 +70,7 @@ pub(super) fn run(call: Call) -> Result<(), (Call, io::Error)> {
     state.threads += 1;
     drop(state);
     let Err(error) = thread::Builder::new().name("heist-blocking".into()).spawn(work) else { return Ok(()) };
-    let mut state = lock(&THREADS.state);
+    let mut state = lock(&all.state);
     state.threads -= 1;
     if state.threads > 0 {
         // LIVENESS: as above.
@@ -76,16 +84,17 @@ pub(super) fn run(call: Call) -> Result<(), (Call, io::Error)> {
 }
 
 fn work() {
-    let mut state = lock(&THREADS.state);
+    let all = THREADS.get();
+    let mut state = lock(&all.state);
     loop {
         while let Some(call) = state.calls.pop_front() {
             drop(state);
             call();
-            state = lock(&THREADS.state);
+            state = lock(&all.state);
         }
         state.free += 1;
         // LIVENESS: a call is queued under the lock; then a free thread is notified, or a new one started.
-        let (woken, waited) = THREADS.news.wait_timeout(state, KEPT).unwrap_or_else(PoisonError::into_inner);
+        let (woken, waited) = all.news.wait_timeout(state, KEPT).unwrap_or_else(PoisonError::into_inner);
         state = woken;
         state.free -= 1;
         if state.calls.is_empty() && waited.timed_out() {

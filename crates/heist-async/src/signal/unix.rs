@@ -1,9 +1,11 @@
 //! Unix's signals by their names.
 
 use crate::net::UnixStream;
+use heist_sync::process::Origin;
 use signal_hook::consts;
 use signal_hook::{SigId, low_level};
 use std::io;
+use std::os::fd::AsRawFd;
 
 /// Which signal.
 ///
@@ -94,8 +96,22 @@ pub fn signal(kind: SignalKind) -> io::Result<Signal> {
     }
     let (notices, writer) = std::os::unix::net::UnixStream::pair()?;
     let notices = UnixStream::from_std(notices)?;
-    let id = low_level::pipe::register(kind.0, writer)?;
-    Ok(Signal { kind, id, notices })
+    let origin = Origin::here();
+    let notice = move || {
+        // A child process has the same socket: its signals are not the parent's.
+        if !origin.is_foreign() {
+            write_notice(&writer);
+        }
+    };
+    // SAFETY: two loads and a system call that a handler may make; it neither locks nor allocates nor panics.
+    let id = unsafe { low_level::register(kind.0, notice) }?;
+    Ok(Signal { kind, id, notices, origin })
+}
+
+/// Called in a signal handler. A byte that does not fit is not missed: there is one already.
+fn write_notice(writer: &std::os::unix::net::UnixStream) {
+    // SAFETY: the byte lives through the call.
+    unsafe { libc::send(writer.as_raw_fd(), b"X".as_ptr().cast(), 1, libc::MSG_DONTWAIT) };
 }
 
 /// A signal that is caught: what [`signal`] returns. Any number of them may be there for one kind, and each gets to know of it.
@@ -117,6 +133,7 @@ pub struct Signal {
     id: SigId,
     /// A byte for each signal that has come.
     notices: UnixStream,
+    origin: Origin,
 }
 
 impl Signal {
@@ -151,6 +168,9 @@ impl Signal {
 
 impl Drop for Signal {
     fn drop(&mut self) {
-        low_level::unregister(self.id);
+        // In a child process nothing comes of it any more, and what would be changed may be locked.
+        if !self.origin.is_foreign() {
+            low_level::unregister(self.id);
+        }
     }
 }

@@ -295,8 +295,11 @@ impl Raw {
             // SAFETY: from a `Box` of this layout in `Task::make`; what was in it has been moved out or dropped.
             unsafe { std::alloc::dealloc(self.stage().cast(), layout) };
         }
-        // SAFETY: taken in `Task::make`, from this class.
-        unsafe { arena::give(self.0, vtable.class) };
+        // One of the parent process's is not used again: it is in no list of this one's.
+        if !home.is_foreign() {
+            // SAFETY: taken in `Task::make`, from this class.
+            unsafe { arena::give(self.0, vtable.class) };
+        }
         // SAFETY: the cell's own count; nothing of the cell is used any more.
         unsafe { home.release() };
     }

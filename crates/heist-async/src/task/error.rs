@@ -5,7 +5,7 @@ use heist_pool::raw::job::Payload;
 use std::error::Error;
 use std::fmt;
 
-/// Why a task ended without an output: it panicked, or it was cancelled.
+/// Why a task has no output: it panicked, or it was cancelled; or it is the parent's, in a child process.
 ///
 /// ```
 /// let handle = heist::task::spawn(async {
@@ -25,6 +25,8 @@ pub struct JoinError {
 enum Why {
     Cancelled,
     Panicked(Unshared),
+    /// It is a task of the parent process.
+    Foreign,
 }
 
 /// A payload that is only given out by value.
@@ -51,6 +53,10 @@ impl JoinError {
         Self { id, why: Why::Panicked(Unshared(payload)) }
     }
 
+    pub(super) fn foreign(id: Id) -> Self {
+        Self { id, why: Why::Foreign }
+    }
+
     /// The task's id.
     ///
     /// ```
@@ -72,6 +78,18 @@ impl JoinError {
     /// ```
     pub fn is_cancelled(&self) -> bool {
         matches!(self.why, Why::Cancelled)
+    }
+
+    /// Whether it is a task of the parent process, which had not ended when this one was made by `fork()`.
+    ///
+    /// ```
+    /// let handle = heist::task::spawn(async { 1 });
+    /// if let Err(error) = heist::block_on(handle) {
+    ///     assert!(!error.is_foreign(), "nobody forks here");
+    /// }
+    /// ```
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.why, Why::Foreign)
     }
 
     /// Whether it panicked.
@@ -113,7 +131,7 @@ impl JoinError {
     pub fn try_into_panic(self) -> Result<Box<dyn std::any::Any + Send + 'static>, Self> {
         match self.why {
             Why::Panicked(payload) => Ok(payload.0),
-            Why::Cancelled => Err(self),
+            Why::Cancelled | Why::Foreign => Err(self),
         }
     }
 }
@@ -123,6 +141,10 @@ impl fmt::Display for JoinError {
         let id = self.id;
         match &self.why {
             Why::Cancelled => write!(f, "task {id} was cancelled"),
+            Why::Foreign => write!(
+                f,
+                "task {id} was spawned before fork() and goes on in the parent process; spawn it anew in the child"
+            ),
             Why::Panicked(payload) => match payload.message() {
                 Some(message) => write!(f, "task {id} panicked: {message}"),
                 None => write!(f, "task {id} panicked"),
@@ -135,6 +157,7 @@ impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.why {
             Why::Cancelled => write!(f, "JoinError::Cancelled({})", self.id),
+            Why::Foreign => write!(f, "JoinError::Foreign({}, spawned before fork())", self.id),
             Why::Panicked(payload) => write!(f, "JoinError::Panic({}, {:?})", self.id, payload.message()),
         }
     }

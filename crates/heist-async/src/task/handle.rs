@@ -94,6 +94,13 @@ impl<T> JoinHandle<T> {
         Some(unsafe { self.take(word) }.map_err(|payload| self.error(payload)))
     }
 
+    /// The task is the parent process's, and does not end here.
+    #[cold]
+    pub(super) fn give_up(&mut self) -> JoinError {
+        self.tagged = self.tagged.map_addr(|a| a | TAKEN);
+        JoinError::foreign(self.id())
+    }
+
     #[cold]
     fn error(&self, payload: Option<Payload>) -> JoinError {
         match payload {
@@ -190,6 +197,9 @@ impl<T> Future for JoinHandle<T> {
             if let Some(result) = self.try_take() {
                 return Poll::Ready(result);
             }
+            if self.task().home().is_foreign() {
+                return Poll::Ready(Err(self.give_up()));
+            }
             if self.offer(cx.waker()) {
                 return Poll::Pending;
             }
@@ -216,6 +226,10 @@ impl<T> Drop for JoinHandle<T> {
         let task = self.task();
         let word = task.state.load();
         if !word.is_done() {
+            if task.home().is_foreign() {
+                // The task and its waker are the parent's.
+                return;
+            }
             let waker = if word.has_awaiter() && task.state.retract_awaiter() {
                 // SAFETY: retracted, so it is ours (R3).
                 Some(task.awaiter.with(|place| unsafe { (*place).assume_init_read() }))

@@ -5,6 +5,7 @@ use heist_pool::raw::pool::Pool;
 use heist_pool::raw::task::{Place, TaskRef};
 use heist_pool::raw::{global, worker::Worker};
 use heist_sync::StdArc as Arc;
+use heist_sync::process;
 use std::ptr;
 
 /// A pool's address. Of the global pool, which is never freed, it is just that; of any other it is tagged and owns one of the
@@ -24,8 +25,13 @@ impl Home {
     pub(crate) const NONE: Self = Self(ptr::null());
 
     /// A home in `pool`, with a count of its own if it needs one.
+    ///
+    /// # Panics
+    /// If the pool is another process's.
     #[inline]
+    #[track_caller]
     pub(crate) fn of(pool: &Arc<Pool>) -> Self {
+        pool.refuse_if_foreign();
         if global::is(pool) {
             Self(Arc::as_ptr(pool).cast())
         } else {
@@ -44,6 +50,13 @@ impl Home {
 
     pub(crate) fn is_none(self) -> bool {
         self.0.is_null()
+    }
+
+    /// Whether its pool is another process's. The pool outlives the call.
+    #[inline]
+    pub(crate) fn is_foreign(self) -> bool {
+        // SAFETY: whoever has the home keeps the pool.
+        process::is_child() && unsafe { &*self.pool_ptr() }.is_foreign()
     }
 
     fn is_counted(self) -> bool {

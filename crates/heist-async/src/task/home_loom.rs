@@ -29,6 +29,11 @@ impl Home {
         Self(queue)
     }
 
+    /// No model forks.
+    pub(crate) fn is_foreign(self) -> bool {
+        false
+    }
+
     pub(crate) fn keep(self) -> Keep {
         Keep(self)
     }

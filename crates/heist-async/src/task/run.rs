@@ -4,6 +4,7 @@ use super::cell::{Head, Raw, Tail, Task};
 use super::state::{Finish, Outcome, Pend, Start};
 use super::{turn, waker};
 use heist_pool::raw::job::{Payload, halt_unwinding};
+use heist_pool::raw::process;
 use heist_pool::raw::task::{Header, Place};
 use heist_sync::planted::is_planted;
 use std::future::Future;
@@ -29,6 +30,10 @@ impl<F: Future, X: Tail> Task<F, X> {
         let waker = waker::borrowed(task);
         // SAFETY: `RUNNING` is ours, so the future is (R1). It stays where it is until it is dropped there.
         let polled = halt_unwinding(|| unsafe { Self::poll(task, &mut Context::from_waker(&waker)) });
+        if task.home().is_foreign() {
+            // The poll has forked the process. The task goes on in the parent, and here nothing is left to do.
+            process::end_child_after(polled.is_err());
+        }
         match polled {
             Ok(Poll::Pending) => match task.state.pend() {
                 Pend::Wait => {}

@@ -6,6 +6,7 @@ use super::home::Home;
 use super::{JoinError, spawn, turn};
 use crate::budget;
 use heist_pool::raw::job::{Payload, halt_unwinding};
+use heist_sync::process::Origin;
 use heist_sync::{Mutex, StdArc as Arc, lock};
 use std::collections::VecDeque;
 use std::fmt;
@@ -36,6 +37,8 @@ pub struct JoinSet<T> {
     handles: Vec<Option<JoinHandle<T>>>,
     free: Vec<u32>,
     ended: Arc<Ended>,
+    /// The process in which its tasks are.
+    origin: Origin,
 }
 
 /// The places of tasks that have ended and were not asked for yet.
@@ -85,7 +88,7 @@ impl<T> JoinSet<T> {
     /// assert!(set.is_empty());
     /// ```
     pub fn new() -> Self {
-        Self { handles: Vec::new(), free: Vec::new(), ended: Ended::new() }
+        Self { handles: Vec::new(), free: Vec::new(), ended: Ended::new(), origin: Origin::here() }
     }
 
     /// How many tasks are in the set, with those that have ended and were not asked for.
@@ -195,6 +198,9 @@ impl<T> JoinSet<T> {
     /// assert!(set.try_join_next().is_none());
     /// ```
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        if self.origin.is_foreign() {
+            return self.take_foreign();
+        }
         let place = lock(&self.ended.0).places.pop_front()?;
         Some(self.take(place))
     }
@@ -210,6 +216,9 @@ impl<T> JoinSet<T> {
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
         if self.is_empty() {
             return Poll::Ready(None);
+        }
+        if self.origin.is_foreign() {
+            return Poll::Ready(self.take_foreign());
         }
         let ends = lock(&self.ended.0);
         if ends.places.is_empty() {
@@ -244,11 +253,27 @@ impl<T> JoinSet<T> {
         handle.try_take().expect("a task tells after it is done")
     }
 
+    /// In a child process: a task's result, if it had one when the process forked, or an error.
+    #[cold]
+    fn take_foreign(&mut self) -> Option<Result<T, JoinError>> {
+        let place = self.handles.iter().position(Option::is_some)?;
+        let mut handle = self.handles[place].take()?;
+        self.free.push(place as u32);
+        Some(handle.try_take().unwrap_or_else(|| Err(handle.give_up())))
+    }
+
     pub(crate) fn add<F>(&mut self, future: F, home: Home, site: &'static Location<'static>) -> AbortHandle
     where
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
+        if self.origin.is_foreign() {
+            assert!(
+                self.is_empty(),
+                "this JoinSet has tasks that were spawned before fork() and go on in the parent process; make a new one in the child"
+            );
+            *self = Self::new();
+        }
         let place = self.free.pop().unwrap_or_else(|| {
             self.handles.push(None);
             u32::try_from(self.handles.len() - 1).expect("fewer tasks than places for them")

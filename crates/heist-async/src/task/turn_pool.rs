@@ -25,22 +25,29 @@ pub(crate) fn inside<R>(pool: &Arc<Pool>, f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// That of the current poll. A poll that goes on in a child process is no pool's.
+#[inline]
+fn own() -> Option<Home> {
+    let home = CURRENT.with(|current| current.home.get());
+    (!home.is_none() && !home.is_foreign()).then_some(home)
+}
+
 /// The home of what is spawned here, with a count of its own if it needs one.
 #[inline]
 pub(crate) fn home() -> Home {
-    let home = CURRENT.with(|current| current.home.get());
-    if home.is_none() { Home::of_thread() } else { home.duplicate() }
+    match own() {
+        Some(home) => home.duplicate(),
+        None => Home::of_thread(),
+    }
 }
 
 /// The pool of the current poll; outside of polls, of the thread, or else the global one.
 pub(crate) fn pool() -> Arc<Pool> {
-    let home = CURRENT.with(|current| current.home.get());
-    if home.is_none() { global::current() } else { home.to_arc() }
+    own().map_or_else(global::current, Home::to_arc)
 }
 
 /// Whether the current poll is another pool's than `pool`.
 #[inline]
 pub(crate) fn is_elsewhere(pool: &Pool) -> bool {
-    let home = CURRENT.with(|current| current.home.get());
-    !home.is_none() && !home.is_in(pool)
+    own().is_some_and(|home| !home.is_in(pool))
 }

@@ -1,6 +1,7 @@
 //! The wheel's time: ticks of about 16 us since the first driver was made.
 
 use super::wheel;
+use heist_sync::process::PerProcess;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -15,8 +16,8 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub fn new() -> Self {
-        static EPOCH: OnceLock<Instant> = OnceLock::new();
-        Self { epoch: *EPOCH.get_or_init(Instant::now) }
+        static EPOCH: PerProcess<OnceLock<Instant>> = PerProcess::new(OnceLock::new(), OnceLock::new);
+        Self { epoch: *EPOCH.get().get_or_init(Instant::now) }
     }
 
     /// The last tick that has been reached.

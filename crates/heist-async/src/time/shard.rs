@@ -10,6 +10,7 @@ use crate::driver::batch::{self, Batch};
 use crate::driver::board::Board;
 use crate::driver::wait::NEVER;
 use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::process::Origin;
 use heist_sync::{Mutex, MutexGuard, lock};
 use std::sync::Arc;
 use std::task::Waker;
@@ -23,6 +24,8 @@ pub(crate) struct Shard {
     /// Whether the driver is gone. Once the last timer is removed too, the shard is leased again.
     is_closed: AtomicBool,
     clock: Clock,
+    /// In another process it counts as closed, and nobody touches it: its lock may be held by a thread that is not there.
+    origin: Origin,
 }
 
 #[derive(Debug)]
@@ -61,6 +64,7 @@ impl Shard {
                 state: Mutex::new(state),
                 is_closed: AtomicBool::new(false),
                 clock: Clock::new(),
+                origin: Origin::here(),
             }))
         });
         // ORDERING: it has no timers, so nobody looks.
@@ -121,6 +125,9 @@ impl Shard {
     /// Takes a timer back, fired or not.
     #[inline]
     pub fn remove(&'static self, key: Key) {
+        if self.origin.is_foreign() {
+            return;
+        }
         let mut state = lock(&self.state);
         let waker = state.wheel.remove(key);
         if state.lease.is_some() {
@@ -134,6 +141,9 @@ impl Shard {
 
     /// Gives a timer another waker. False if it has fired.
     pub fn replace(&self, key: &Key, waker: Waker) -> bool {
+        if self.origin.is_foreign() {
+            return false;
+        }
         let replaced = lock(&self.state).wheel.replace(key, waker);
         replaced.is_ok()
     }
@@ -146,6 +156,9 @@ impl Shard {
 
     #[inline]
     pub fn reset_at(&self, key: &Key, when: u64) -> bool {
+        if self.origin.is_foreign() {
+            return false;
+        }
         let mut state = lock(&self.state);
         match state.wheel.reset(key, when) {
             Moved::Set => {
@@ -220,7 +233,7 @@ impl Shard {
     /// Whether the driver that looked after it is gone.
     #[inline]
     pub fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Relaxed)
+        self.is_closed.load(Ordering::Relaxed) || self.origin.is_foreign()
     }
 
     /// Sees to it that somebody looks by `when`.

@@ -82,6 +82,34 @@ in_own_process!(signals_that_nobody_takes_are_one, {
     });
 });
 
+in_own_process!(a_signal_to_a_forked_child_is_not_its_parents, {
+    let mut user = signal(SignalKind::user_defined1()).unwrap();
+    // Starts the pool's threads.
+    assert!(block_on(is_quiet(&mut user)));
+    // SAFETY: that a program may fork on any thread is what is tested.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let is_well = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            raise(SignalKind::user_defined1());
+            let error = block_on(user.recv()).unwrap_err();
+            assert!(error.to_string().contains("fork()"), "{error}");
+            drop(user);
+            let mut own = signal(SignalKind::user_defined1()).unwrap();
+            raise(SignalKind::user_defined1());
+            block_on(own.recv()).unwrap();
+        }));
+        // SAFETY: a number.
+        unsafe { libc::_exit(i32::from(is_well.is_err())) };
+    }
+    let mut status = 0;
+    // SAFETY: it writes a number.
+    assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+    assert_eq!(status, 0);
+    assert!(block_on(is_quiet(&mut user)), "it was the child's");
+    raise(SignalKind::user_defined1());
+    block_on(user.recv()).unwrap();
+});
+
 #[test]
 fn what_cannot_be_caught_is_an_error() {
     for number in [9, 19, 11] {

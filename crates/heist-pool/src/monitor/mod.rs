@@ -15,6 +15,7 @@ use flag::Flag;
 use heist_os::WokenFor;
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::process::PerProcess;
 use heist_sync::{Condvar, Mutex, lock};
 use look::Next;
 use std::io;
@@ -35,12 +36,11 @@ struct Requests {
     pools: Vec<Weak<Pool>>,
 }
 
-static MONITOR: Monitor =
-    Monitor { requests: Mutex::new(Requests { is_started: false, pools: Vec::new() }), more: Condvar::new() };
+static MONITOR: PerProcess<Monitor> = PerProcess::new(Monitor::new(), Monitor::new);
 
 /// Starts the monitor, if it does not run. When a pool is short of threads because the system refuses them, it is too late for that.
 pub(crate) fn start() {
-    MONITOR.start();
+    MONITOR.get().start();
 }
 
 /// Whether a pool is being watched; in front of the monitor's lock.
@@ -89,11 +89,15 @@ impl Watched {
     /// Something may wait unseen: the monitor looks until it does not.
     #[inline]
     pub fn watch(&self) {
-        self.is_on.raise(|| MONITOR.ask(Weak::clone(&self.pool)));
+        self.is_on.raise(|| MONITOR.get().ask(Weak::clone(&self.pool)));
     }
 }
 
 impl Monitor {
+    const fn new() -> Self {
+        Self { requests: Mutex::new(Requests { is_started: false, pools: Vec::new() }), more: Condvar::new() }
+    }
+
     fn ask(&'static self, pool: Weak<Pool>) {
         lock(&self.requests).pools.push(pool);
         self.start();
@@ -178,10 +182,7 @@ mod tests {
     /// must be able to ask again.
     #[test]
     fn a_monitor_that_is_refused_forgets_nobody() {
-        let monitor = Monitor {
-            requests: Mutex::new(Requests { is_started: false, pools: Vec::new() }),
-            more: Condvar::new(),
-        };
+        let monitor = Monitor::new();
         let [first, second] = [(); 2].map(|()| Pool::new(Config { parallelism: 1, ..Config::default() }));
         for _ in 0..2 {
             assert!(ask(&monitor, &first), "the first pool asks");

@@ -304,6 +304,9 @@ impl Ledger {
     pub fn drop_from(&mut self, n: u16) {
         self.free.retain(|&i| i < n);
         self.withheld.retain(|&i| i < n);
+        // Those of threads that are not started after all are given back in a moment.
+        let held = (n..self.wanted.len() as u16).filter(|&i| self.words.get(i).thread().is_some());
+        held.for_each(|i| self.words.mark_wanted(i));
         self.active = self.active.min(n);
     }
 

@@ -1,5 +1,6 @@
 //! Jobs that travel through queues: a pointer, what to call with it, and whose they are.
 
+use crate::process::{Caller, OnBehalf};
 use crate::signal::Signal;
 use heist_sync::{Parker, StdArc as Arc};
 use std::any::Any;
@@ -83,9 +84,13 @@ pub type Callee<'a> = dyn FnMut() + Send + 'a;
 #[inline]
 pub fn erased<R: Send>(f: impl FnOnce() -> R + Send, run: impl FnOnce(&mut Callee<'_>)) -> R {
     let (mut f, mut result) = (Some(f), None);
+    let caller = Caller::here();
     run(&mut || {
         if let Some(f) = f.take() {
-            result = Some(f());
+            let on_behalf = OnBehalf::of(caller);
+            let value = f();
+            on_behalf.end(false);
+            result = Some(value);
         }
     });
     match result {
@@ -121,7 +126,10 @@ impl<'a> StackJob<'a> {
             let this = data.cast::<StackJob<'_>>();
             // SAFETY: alive until the signal is set below; run once, so nobody else has the closure.
             let callee = unsafe { &mut *(*this).callee.get() };
-            if let Err(payload) = halt_unwinding(callee) {
+            let on_behalf = OnBehalf::elsewhere();
+            let result = halt_unwinding(callee);
+            on_behalf.end(result.is_err());
+            if let Err(payload) = result {
                 // SAFETY: the waiter looks only after the signal.
                 unsafe { *(*this).panic.get() = Some(payload) };
             }

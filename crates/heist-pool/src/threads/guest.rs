@@ -13,6 +13,7 @@ use crate::queues::job::{Callee, halt_unwinding};
 use crate::worker::{Doing, Role, Worker, WorkerShared};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::Ordering;
+use heist_sync::process::Origin;
 use heist_sync::thread_local;
 use std::cell::RefCell;
 use std::sync::Weak;
@@ -31,6 +32,7 @@ struct Place {
     worker: Option<Arc<WorkerShared>>,
     /// The lowest address of this thread's stack, if known.
     stack_end: Option<usize>,
+    origin: Origin,
 }
 
 /// A guest has at least this much stack left: what runs in a pool may count on a worker's.
@@ -39,7 +41,8 @@ const STACK_LEAST: usize = 512 << 10;
 impl Place {
     fn of(pool: &Arc<Pool>) -> Option<Self> {
         let worker = pool.threads().table().enrol()?;
-        Some(Self { pool: Arc::downgrade(pool), worker: Some(worker), stack_end: pool.system().stack_end() })
+        let stack_end = pool.system().stack_end();
+        Some(Self { pool: Arc::downgrade(pool), worker: Some(worker), stack_end, origin: Origin::here() })
     }
 
     fn has_stack(&self) -> bool {
@@ -50,6 +53,10 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        if self.origin.is_foreign() {
+            // There is no table to give it back to, and others may point to it.
+            return std::mem::forget(self.worker.take());
+        }
         if let (Some(pool), Some(worker)) = (self.pool.upgrade(), self.worker.take()) {
             pool.threads().table().vacate(worker);
         }
@@ -77,6 +84,10 @@ struct Joined(Option<Worker>);
 
 impl Drop for Joined {
     fn drop(&mut self) {
+        if self.0.as_ref().is_some_and(Worker::is_orphan) {
+            // The parent's thread is still in there, and frames of this one may come back to it.
+            return std::mem::forget(self.0.take());
+        }
         if let Some(worker) = &self.0 {
             worker.pool().threads().has_maker.store(false, Ordering::Relaxed);
             leave(worker);
@@ -114,6 +125,15 @@ pub fn visit(pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
                 // SAFETY: it stays in this frame, and `leave` comes below; the closure cannot unwind past it.
                 unsafe { enter(&worker, index) };
                 result = halt_unwinding(callee);
+                if worker.is_orphan() {
+                    worker.end_visit_of_orphan();
+                    // The guest is the parent's, and has not left. Neither its place nor its pool is ever used again here.
+                    std::mem::forget((worker, place));
+                    return match result {
+                        Ok(()) => true,
+                        Err(payload) => std::panic::resume_unwind(payload),
+                    };
+                }
                 leave(&worker);
                 worker.vacate().1
             }
@@ -131,7 +151,8 @@ pub fn visit(pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
 pub fn adopt_current_thread(pool: &Arc<Pool>, index: usize) -> bool {
     let index = index as u16;
     // A thread whose thread-locals are being destroyed could not leave again.
-    if !hot().worker().is_null() || JOINED.try_with(|_| ()).is_err() {
+    // Nor could one to which a join of the parent process comes back.
+    if !hot().worker().is_null() || JOINED.try_with(|_| ()).is_err() || Worker::has_inherited_forks(hot()) {
         return false;
     }
     let Some(shared) = pool.threads().table().enrol() else { return false };
@@ -143,6 +164,8 @@ pub fn adopt_current_thread(pool: &Arc<Pool>, index: usize) -> bool {
         unsafe { enter(worker, index) };
     }
     pool.threads().has_maker.store(true, Ordering::Relaxed);
-    JOINED.with(|joined_in| *joined_in.borrow_mut() = Some(joined));
+    let before = JOINED.with(|joined_in| joined_in.borrow_mut().replace(joined));
+    // Of the parent process, if there is one: its address is still known.
+    std::mem::forget(before);
     true
 }

@@ -1,6 +1,7 @@
 //! Threads come: every thread of the pool begins with a [`ThreadStart`], which gives its place back at the thread's end.
 
 use crate::pool::{Handler, Pool};
+use crate::process::end_child;
 use crate::queues::job::halt_unwinding;
 use crate::worker::{Doing, Role, Worker, WorkerShared};
 use heist_sync::atomic::Ordering;
@@ -156,6 +157,9 @@ impl ThreadStart {
         }
         worker.run();
         self.call(&pool.config().exit_handler);
+        if pool.is_foreign() {
+            end_child();
+        }
         // The exit handler may have spawned something, or asked for its index.
         worker.leave();
         let (pool, shared) = worker.vacate();
@@ -167,6 +171,10 @@ impl ThreadStart {
 
 impl Drop for ThreadStart {
     fn drop(&mut self) {
+        if self.pool.is_foreign() {
+            // The place is the parent process's to give back.
+            return;
+        }
         let threads = self.pool.threads();
         if !self.has_run {
             if let Some(index) = self.index {

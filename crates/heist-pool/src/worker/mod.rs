@@ -9,6 +9,7 @@ mod find;
 #[cfg(all(test, heist_loom))]
 mod loom;
 mod me;
+mod orphan;
 mod park;
 mod permit;
 mod run;
@@ -16,6 +17,7 @@ mod shared;
 mod tasks;
 mod wait;
 
+pub use orphan::Inherited;
 pub use shared::WorkerShared;
 pub(crate) use shared::{Doing, Given, Role, Status};
 pub use wait::{Own, Spawned};
@@ -31,6 +33,7 @@ use heist_policy as policy;
 use heist_sync::planted::is_planted;
 use heist_sync::{StdArc as Arc, lock};
 use me::Me;
+use orphan::Orphaned;
 use park::Sleep;
 use permit::OwnPermit;
 use tasks::OwnTasks;
@@ -56,6 +59,7 @@ pub struct Worker {
     search: Search,
     sleep: Sleep,
     aside: Aside,
+    orphaned: Orphaned,
 }
 
 impl Worker {
@@ -76,6 +80,7 @@ impl Worker {
             search: Search::new(seed),
             sleep: Sleep::default(),
             aside: Aside::default(),
+            orphaned: Orphaned::default(),
         }
     }
 

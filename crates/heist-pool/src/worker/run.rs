@@ -4,12 +4,17 @@ use super::Worker;
 use super::find::Found;
 use super::park::Slept;
 use super::shared::Doing;
+use crate::process::end_child;
 use heist_trace::Kind;
 
 impl Worker {
-    /// Runs jobs, tasks and ticks until the pool has no use for this thread any more.
+    /// Runs jobs, tasks and ticks until the pool has no use for this thread any more. In a child process, whatever has forked there was
+    /// the last.
     pub(crate) fn run(&self) {
         loop {
+            if self.is_orphan() {
+                end_child();
+            }
             self.permit.reach_bottom(&self.me, || self.sleep.is_resident(&self.me));
             let found = if self.permit.index().is_some() {
                 self.search()

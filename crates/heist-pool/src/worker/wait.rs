@@ -22,6 +22,11 @@ pub trait Own {
     fn run_last(&self, worker: &Worker) -> bool {
         self.run_one(worker)
     }
+
+    /// As `run_one`, in a child process: only what this thread itself had queued before the fork.
+    fn run_inherited(&self, _: &Worker) -> bool {
+        false
+    }
 }
 
 /// Nothing: the wait is for another pool or the outside.
@@ -99,15 +104,32 @@ impl Own for Spawned {
         }
         false
     }
+
+    fn run_inherited(&self, worker: &Worker) -> bool {
+        // Strangers are left to the parent, which has them as well.
+        while let Some(job) = worker.me.spawned.pop_above(self.since) {
+            if job.owner() == self.owner {
+                worker.run_found(Found::Job(job));
+                return true;
+            }
+        }
+        false
+    }
 }
 
 impl Worker {
     /// Waits until `target` is over. Runs only `own` meanwhile.
+    ///
+    /// # Panics
+    /// In a child process, if that would be for ever.
     pub fn wait(&self, target: &impl Awaited, own: &impl Own) {
         let mut idle_since: Option<Instant> = None;
         loop {
             if target.is_over() {
                 return;
+            }
+            if self.is_orphan() {
+                return self.wait_in_child(target, own);
             }
             if own.run_one(self) {
                 idle_since = None;
@@ -157,10 +179,16 @@ impl Worker {
                         && let Some(found) = self.search()
                     {
                         self.run_stranger(found);
+                        if self.is_orphan() {
+                            return;
+                        }
                     }
                     // The wake that brought us here was for work that we leave to others, or there was none.
                     self.search.stop(me, target.is_over());
                 });
+                if self.is_orphan() {
+                    return;
+                }
                 let _ = self.permit.lend(me, true);
             }
         }
@@ -180,6 +208,10 @@ impl Worker {
         unsafe { stack.stand_above(self.me.hot, slot) };
         let target = stack.slot_of(slot);
         self.wait(target, &StolenHalf { slot: target, round: Cell::new(0), unanswered: RefCell::default() });
+        if self.is_orphan() {
+            // The block belongs to no stack any more.
+            return;
+        }
         // SAFETY: by the caller, and it is done.
         unsafe { stack.reset(self.me.hot, slot) };
     }
@@ -194,7 +226,7 @@ impl Worker {
         let result = halt_unwinding(f);
         self.permit.put_back(&aside);
         me.shared.set_doing(doing);
-        if !self.permit.is_blocking() {
+        if !self.permit.is_blocking() && !self.is_orphan() {
             self.permit.resume(me, lent);
         }
         me.trace(Kind::Unblock, 0);

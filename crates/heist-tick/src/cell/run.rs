@@ -7,6 +7,7 @@ use crate::context::{Context, Running};
 use crate::report::{self, Report};
 use heist_policy::tick as policy;
 use heist_pool::raw::job::{self, Payload};
+use heist_pool::raw::process;
 use heist_pool::raw::tick::{Taken, Tick};
 use heist_sync::{MutexGuard, StdArc as Arc, lock};
 
@@ -59,6 +60,13 @@ impl State {
 }
 
 impl Cell {
+    /// The program's code has returned: in a child process there is nothing left to do for it.
+    fn end_if_child(&self, has_panicked: bool) {
+        if self.pool.is_foreign() {
+            process::end_child_after(has_panicked);
+        }
+    }
+
     /// Runs the oldest closure.
     fn run_closure<'a>(
         &'a self,
@@ -72,6 +80,7 @@ impl Cell {
         drop(state);
         let running = Running::enter(self);
         let result = job::halt_unwinding(closure.run);
+        self.end_if_child(result.is_err());
         let ended_ns = self.ticks().now_ns();
         let mut state = lock(&self.state);
         let took_ns = ended_ns.saturating_sub(begun_ns);
@@ -105,6 +114,7 @@ impl Cell {
         let mut context = Context::new(&self.pool, run, lateness_ns, next_ns);
         let running = Running::enter(self);
         let result = job::halt_unwinding(|| body(&mut context));
+        self.end_if_child(result.is_err());
         drop(running);
         let ended_ns = ticks.now_ns();
         let mut state = lock(&self.state);

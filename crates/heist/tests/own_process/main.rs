@@ -5,6 +5,7 @@
 mod rig;
 
 mod follow_limits;
+mod forked;
 mod how_many;
 mod limits;
 mod limits_waits;

@@ -11,6 +11,8 @@ pub mod ends;
 pub mod fenced;
 #[cfg(target_os = "linux")]
 pub mod filter;
+#[cfg(target_os = "linux")]
+pub mod forked;
 pub mod gate;
 pub mod ledger;
 pub mod pool;

@@ -24,6 +24,8 @@ struct Own {
     head: AtomicPtr<Slot>,
     /// The worker behind this thread, null outside of a pool.
     worker: Cell<*const ()>,
+    /// The worker that it was before the process forked, null if it was none.
+    orphan: Cell<*const ()>,
 }
 
 /// The line that the owner only reads while nobody asks.
@@ -51,6 +53,15 @@ impl Hot {
     #[inline(always)]
     pub fn worker(&self) -> *const () {
         self.own.worker.get()
+    }
+
+    /// The worker that this thread was before the process forked: see [`Worker::orphan_of`](crate::worker::Worker::orphan_of).
+    pub(crate) fn orphan(&self) -> *const () {
+        self.own.orphan.get()
+    }
+
+    pub(crate) fn set_orphan(&self, worker: *const ()) {
+        self.own.orphan.set(worker);
     }
 
     /// The first free slot.
@@ -160,7 +171,7 @@ impl Hot {
         self.own.worker.set(worker);
     }
 
-    pub(super) fn leave(&self, dummy: *mut Slot) {
+    pub(crate) fn leave(&self, dummy: *mut Slot) {
         self.own.worker.set(std::ptr::null());
         self.own.head.store(dummy, Ordering::Relaxed);
         self.bounds.push_limit.store(PUSH_ASKED, Ordering::Relaxed);

@@ -18,7 +18,11 @@ thread_local! {
 impl Hot {
     const fn outside(dummy: *mut Slot) -> Self {
         Self {
-            own: Own { head: AtomicPtr::new(dummy), worker: Cell::new(std::ptr::null()) },
+            own: Own {
+                head: AtomicPtr::new(dummy),
+                worker: Cell::new(std::ptr::null()),
+                orphan: Cell::new(std::ptr::null()),
+            },
             bounds: Bounds {
                 push_limit: AtomicPtr::new(PUSH_ASKED),
                 pop_limit: AtomicPtr::new(POP_ASKED),

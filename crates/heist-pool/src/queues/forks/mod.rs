@@ -12,6 +12,7 @@ mod loom;
 #[cfg(all(test, not(heist_model)))]
 mod tests;
 
+pub(crate) use hot::dummy;
 pub use hot::{Hot, hot};
 pub use owner::{Popped, Pushed};
 pub use slot::{Exec, Slot};
@@ -19,6 +20,7 @@ pub use state::{Floor, State};
 pub use thief::{Care, Claimed, Look};
 pub use word::Word;
 
+use crate::worker::Inherited;
 use crossbeam_utils::CachePadded;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
@@ -62,6 +64,25 @@ impl Stack {
 
     fn base(&self) -> *mut Slot {
         self.slots.as_ptr().cast_mut()
+    }
+
+    /// Where the owner's head is while nothing is pending.
+    pub(crate) fn bottom(&self) -> *mut Slot {
+        self.base()
+    }
+
+    /// What became of a slot whose owner has forked the process since it was pushed. Changes nothing: nobody else is there, and the
+    /// slots below are found as they were.
+    ///
+    /// # Safety
+    /// `slot` is the one that was pushed last of those that have not been popped.
+    pub(crate) unsafe fn look_at_inherited(&self, slot: *mut Slot) -> Inherited {
+        // ORDERING: acquire, as in `pop_slow`.
+        match self.load(Ordering::Acquire).tail() > self.position(slot) {
+            false => Inherited::Mine,
+            true if self.slot_of(slot).state().is_done() => Inherited::Done,
+            true => Inherited::Lost,
+        }
     }
 
     fn slot(&self, position: usize) -> &Slot {

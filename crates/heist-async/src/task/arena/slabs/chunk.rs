@@ -3,6 +3,7 @@
 use super::{ALIGN, Class};
 use crate::task::cell::Head;
 use heist_sync::atomic::{AtomicU32, Ordering};
+use heist_sync::std_atomic;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -26,7 +27,6 @@ pub(super) struct Chunk {
 pub(super) struct Spring {
     next: *mut u8,
     left: usize,
-    number: u32,
 }
 
 // SAFETY: plain memory that nobody else has.
@@ -34,7 +34,7 @@ unsafe impl Send for Spring {}
 
 impl Spring {
     pub(super) const fn new() -> Self {
-        Self { next: std::ptr::null_mut(), left: 0, number: 0 }
+        Self { next: std::ptr::null_mut(), left: 0 }
     }
 
     /// A new chunk. It stays for ever.
@@ -54,11 +54,13 @@ impl Spring {
             self.next = group.map_addr(|a| a.next_multiple_of(CHUNK));
             self.left = GROUP;
         }
-        assert!(self.number <= u32::MAX / PLACES, "heist: more than 64 GiB of tasks");
+        /// Goes on in a child process, which has chunks of its own beside the parent's.
+        static NUMBER: std_atomic::AtomicU32 = std_atomic::AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        assert!(number <= u32::MAX / PLACES, "heist: more than 64 GiB of tasks");
         let chunk = self.next.cast::<Chunk>();
         // SAFETY: inside of the group, aligned, and nobody else's.
-        unsafe { chunk.write(Chunk { number: self.number, class, cut: AtomicU32::new(0) }) };
-        self.number += 1;
+        unsafe { chunk.write(Chunk { number, class, cut: AtomicU32::new(0) }) };
         self.left -= 1;
         // SAFETY: at most the end of the group.
         self.next = unsafe { self.next.add(CHUNK) };

@@ -3,6 +3,7 @@
 use super::chunk::{self, Chunk, Spring};
 use super::{Batch, Class, SIZES, set_next};
 use crate::task::cell::Head;
+use heist_sync::process::PerProcess;
 use heist_sync::{Mutex, lock};
 use std::ptr::{self, NonNull};
 
@@ -23,14 +24,15 @@ struct Chunks {
 // SAFETY: chunks are shared memory.
 unsafe impl Send for Chunks {}
 
-static DEPOTS: [Mutex<Depot>; SIZES.len()] =
-    [const { Mutex::new(Depot { batches: Vec::new(), fresh: None }) }; SIZES.len()];
-static CHUNKS: Mutex<Chunks> = Mutex::new(Chunks { spring: Spring::new(), all: Vec::new() });
+// A child process cuts its own: the parent's depots may be locked by threads that do not exist.
+static DEPOTS: PerProcess<[Mutex<Depot>; SIZES.len()]> =
+    PerProcess::new([const { Depot::new() }; SIZES.len()], || [const { Depot::new() }; SIZES.len()]);
+static CHUNKS: PerProcess<Mutex<Chunks>> = PerProcess::new(Chunks::new(), Chunks::new);
 
 /// A batch of free cells; not empty.
 #[cold]
 pub(super) fn fetch(class: Class) -> Batch {
-    let mut depot = lock(&DEPOTS[usize::from(class.0)]);
+    let mut depot = lock(&DEPOTS.get()[usize::from(class.0)]);
     match depot.batches.pop() {
         Some(batch) => batch,
         None => depot.cut(class),
@@ -41,11 +43,21 @@ pub(super) fn fetch(class: Class) -> Batch {
 #[cold]
 pub(super) fn stow(class: Class, batch: Batch) {
     if !batch.first.is_null() {
-        lock(&DEPOTS[usize::from(class.0)]).batches.push(batch);
+        lock(&DEPOTS.get()[usize::from(class.0)]).batches.push(batch);
+    }
+}
+
+impl Chunks {
+    const fn new() -> Mutex<Self> {
+        Mutex::new(Self { spring: Spring::new(), all: Vec::new() })
     }
 }
 
 impl Depot {
+    const fn new() -> Mutex<Self> {
+        Mutex::new(Self { batches: Vec::new(), fresh: None })
+    }
+
     fn cut(&mut self, class: Class) -> Batch {
         let chunk = *self.fresh.get_or_insert_with(|| new_chunk(class));
         let mut batch = Batch { first: ptr::null_mut(), len: 0 };
@@ -78,7 +90,7 @@ impl Depot {
 }
 
 fn new_chunk(class: Class) -> NonNull<Chunk> {
-    let mut chunks = lock(&CHUNKS);
+    let mut chunks = lock(CHUNKS.get());
     let chunk = chunks.spring.chunk(class);
     chunks.all.push(chunk);
     chunk
@@ -87,7 +99,7 @@ fn new_chunk(class: Class) -> NonNull<Chunk> {
 /// Calls `f` with every cell that was ever used.
 pub(in crate::task) fn for_each(mut f: impl FnMut(NonNull<Head>)) {
     // A copy, so that `f` may make tasks.
-    let all = lock(&CHUNKS).all.clone();
+    let all = lock(CHUNKS.get()).all.clone();
     for chunk in all {
         // SAFETY: chunks stay.
         unsafe { chunk::cells(chunk) }.for_each(&mut f);

@@ -2,6 +2,8 @@
 
 use super::{Batch, Class, SIZES, depot, next, set_next};
 use crate::task::cell::Head;
+use heist_sync::process;
+use heist_sync::std_atomic::{AtomicBool, Ordering};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
@@ -60,6 +62,25 @@ impl Drop for SignOff {
     }
 }
 
+/// In a child process the calling thread begins without cells: those that it has are in no list of that process's.
+fn watch_forks() {
+    static IS_WATCHING: AtomicBool = AtomicBool::new(false);
+    extern "C" fn forget_cells() {
+        MAGAZINES.with(|magazines| {
+            for (class, magazine) in (0..).map(Class).zip(&magazines.of) {
+                magazine.first.set(ptr::null_mut());
+                magazine.full.set(ptr::null_mut());
+                magazine.room.set(if magazines.signed.get() == Signed::Up { class.batch() } else { 0 });
+            }
+        });
+    }
+    // To be registered twice does no harm.
+    if !IS_WATCHING.load(Ordering::Acquire) {
+        process::at_fork(forget_cells);
+        IS_WATCHING.store(true, Ordering::Release);
+    }
+}
+
 impl Magazines {
     /// Whether the thread may keep cells.
     fn sign_up(&self) -> bool {
@@ -69,6 +90,7 @@ impl Magazines {
                 self.signed.set(Signed::Off);
                 return false;
             }
+            watch_forks();
             self.signed.set(Signed::Up);
             for (class, magazine) in (0..).map(Class).zip(&self.of) {
                 magazine.room.set(class.batch());
