@@ -4,7 +4,9 @@ use crate::driver_lock::Told;
 use crate::pool::Pool;
 use crate::queues::ticks::{Taken, TickRef};
 use crate::worker::WorkerShared;
+use heist_os::WokenFor;
 use heist_policy::tick::{self as policy, TickChoice, TickView};
+use heist_policy::tuning;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
 
@@ -43,30 +45,38 @@ impl Pool {
         self.indices().filter(move |&index| self.queues().ticks().due_ns(index) <= now_ns)
     }
 
-    /// Takes the most overdue tick that the holder of `index` may run, or that a thread without a permit may.
-    pub fn take_tick(&self, index: Option<u16>) -> Option<(TickRef, Taken<'_>)> {
-        if !self.driver().has_ticks() {
-            return None;
-        }
+    /// Takes the most overdue tick that the holder of `index` may run at `at_ns`, or that a thread without a permit may.
+    pub fn take_tick(&self, index: Option<u16>, at_ns: u64) -> Option<(TickRef, Taken<'_>)> {
         let ticks = self.queues().ticks();
-        let now_ns = ticks.now_ns();
         loop {
             let own = index.map(|index| ticks.due_ns(index));
-            let others = self.due_indices(now_ns).filter(|&other| Some(other) != index);
+            let others = self.due_indices(at_ns).filter(|&other| Some(other) != index);
             let choice =
-                policy::next_tick(now_ns, own, others.map(|other| (other.into(), self.tick_view(other))))?;
-            let (from, tick) = match (choice, index) {
-                (TickChoice::Own, Some(index)) => (index, ticks.pop(index, now_ns)),
+                policy::next_tick(at_ns, own, others.map(|other| (other.into(), self.tick_view(other))))?;
+            let (from, tick, moves) = match (choice, index) {
+                (TickChoice::Own, Some(index)) => (index, ticks.pop(index, at_ns), false),
                 (TickChoice::Own, None) => return None,
                 (TickChoice::Steal(from), _) => {
-                    let from = from as u16;
-                    (from, ticks.steal(from, now_ns, self.served(from) != Served::Soon))
+                    let (from, served) = (from as u16, self.served(from as u16));
+                    let tick = ticks.steal(from, at_ns, served != Served::Soon);
+                    // What nobody serves stays where it was placed: the next thread that is needed takes that permit.
+                    (from, tick, served != Served::ByNobody)
                 }
             };
             // Another thread was faster: what is left may be for us as well.
             if let Some(tick) = tick {
-                return Some((tick, Taken { pool: self, from, index }));
+                return Some((tick, Taken { pool: self, from, index, moves, at_ns }));
             }
+        }
+    }
+
+    /// A thread begins a run of a tick that it took `late_ns` after it was due, and that should take `run_ns`. If that is long, or the thread
+    /// is behind, and another tick is due before the end, then somebody else should be there for it.
+    pub fn relieve(&self, late_ns: u64, begun_ns: u64, run_ns: u64) {
+        let until_ns = begun_ns.saturating_add(run_ns);
+        let is_due = || self.due_indices(until_ns).next().is_some();
+        if policy::needs_relief(late_ns, run_ns) && is_due() && self.driver().is_unattended() {
+            self.permits().announce(self, WokenFor::Task);
         }
     }
 
@@ -118,6 +128,22 @@ impl Pool {
         policy::nearest(None, views).unwrap_or(policy::NEVER).min(self.watch_ticks_at_ns())
     }
 
+    /// Whether something is ready or due in the driver, or may be, and nobody waits there.
+    pub(crate) fn is_driver_left(&self) -> bool {
+        let driver = self.driver();
+        let is_due = || driver.has_ticks() && self.next_rise_ns() <= self.queues().ticks().now_ns();
+        driver.is_unattended() && (driver.is_driver_used() || is_due())
+    }
+
+    /// In how long the monitor should look whether somebody has seen to the next tick that is due. `None` if none will be.
+    pub(crate) fn next_look_in_ns(&self) -> Option<u64> {
+        let driver = self.driver();
+        let rise_ns = if driver.has_ticks() { self.next_rise_ns() } else { policy::NEVER };
+        let more_ns = if driver.is_unattended() { tuning::LOOK_EVERY_NS } else { tuning::LOOK_EVERY_MOST_NS };
+        let left_ns = rise_ns.saturating_sub(self.queues().ticks().now_ns());
+        (rise_ns != policy::NEVER).then(|| left_ns.saturating_add(more_ns))
+    }
+
     /// A tick was queued at `index`, or its permit was given up: if that is news to the thread that waits, it is told. `comes_back`: the
     /// calling thread looks at its ticks in a moment, and sleeps where they wake it.
     pub fn hasten(&self, index: u16, comes_back: bool) {
@@ -126,11 +152,12 @@ impl Pool {
         if !is_planted("tick_hasten_unfenced") {
             fence(Ordering::SeqCst);
         }
-        match self.driver().hasten(self.rise_view(index).stealable_ns) {
+        let rise_ns = self.rise_view(index).stealable_ns;
+        match self.driver().hasten(rise_ns) {
             Told::InTime => {}
             Told::Wake(thread) => self.wake_in_driver(thread),
             // LIVENESS: it gets to them itself, and the monitor sees if it does not.
-            Told::Nobody if comes_back => self.watched().watch(),
+            Told::Nobody if comes_back => self.watched().watch_from(rise_ns),
             Told::Nobody => self.attend(),
         }
     }

@@ -58,6 +58,7 @@
 #![cfg_attr(heist_model, allow(dead_code))]
 
 mod build;
+mod clock;
 mod driver;
 mod driver_lock;
 mod due;
@@ -110,6 +111,7 @@ pub mod raw {
     }
     /// Ticks, as far as the pool knows them.
     pub mod tick {
+        pub use crate::clock::Clock;
         pub use crate::queues::load::{Loads, Share};
         pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickRef, Ticks, When};
     }

@@ -294,7 +294,7 @@ impl Builder {
         let ticks = pool.queues().ticks();
         let period_ns = period_ns(self.period)?;
         let first_ns = match self.start_at {
-            Some(first) => ticks.ns_of(first),
+            Some(first) => ticks.clock().ns_of(first),
             None => ticks.now_ns().saturating_add(spread(ticks, period_ns)),
         };
         let spec = Spec {

@@ -5,16 +5,15 @@
 //! its queue, so a thread that lends, blocks or leaves takes nothing with it.
 
 use super::load::Loads;
+use crate::clock::Clock;
 use crate::pool::Pool;
 use crossbeam_utils::CachePadded;
 use heist_policy::tick::TickView;
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicU64, Ordering};
-use heist_sync::clock::Instant;
-use heist_sync::{Mutex, StdArc as Arc, lock};
+use heist_sync::{Mutex, StdArc as Arc, lock, prefetch};
 use std::collections::BTreeMap;
 use std::sync::Weak;
-use std::time::Duration;
 
 pub use heist_policy::tick::NEVER;
 
@@ -32,6 +31,9 @@ pub trait Tick: Send + Sync {
     /// Reports it, on a thread of its own.
     fn report(self: Arc<Self>);
 }
+
+/// So many cache lines of a tick are asked for before it is taken: what a short run touches of it.
+const TICK_LINES: usize = 6;
 
 /// What travels through the queues.
 pub type TickRef = Arc<dyn Tick>;
@@ -63,6 +65,10 @@ pub struct Taken<'a> {
     pub from: u16,
     /// The index of the thread that has taken it. `None` if that has no permit.
     pub index: Option<u16>,
+    /// Whether it stays with that index from here on: another thread serves the one that it was in, and was late.
+    pub moves: bool,
+    /// When it was taken.
+    pub at_ns: u64,
 }
 
 impl Taken<'_> {
@@ -93,6 +99,8 @@ struct Entries {
     loose: BTreeMap<Key, (TickRef, u64)>,
     /// Those that only the holder of the index may run.
     pinned: BTreeMap<Key, TickRef>,
+    /// How many have been queued.
+    queued: u64,
 }
 
 impl TickQueue {
@@ -124,9 +132,8 @@ impl TickQueue {
 
 /// The tick queues of a pool, and all its ticks.
 pub struct Ticks {
-    epoch: Instant,
+    clock: Clock,
     queues: Box<[CachePadded<TickQueue>]>,
-    numbers: AtomicU64,
     spawned: AtomicU64,
     loads: Loads,
     all: Mutex<All>,
@@ -139,15 +146,15 @@ pub struct Ticks {
 #[derive(Default)]
 struct All {
     ticks: BTreeMap<u64, Weak<dyn Tick>>,
+    next_id: u64,
     is_closed: bool,
 }
 
 impl Ticks {
     pub(crate) fn new(permits: usize) -> Self {
         Self {
-            epoch: Instant::now(),
+            clock: Clock::new(),
             queues: (0..permits).map(|_| CachePadded::new(TickQueue::new())).collect(),
-            numbers: AtomicU64::new(0),
             spawned: AtomicU64::new(0),
             loads: Loads::new(permits),
             all: Mutex::new(All::default()),
@@ -156,19 +163,14 @@ impl Ticks {
         }
     }
 
-    /// The pool's time: nanoseconds since it was made.
+    /// What the time is, and was.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Now, in the pool's time.
     pub fn now_ns(&self) -> u64 {
-        self.epoch.elapsed().as_nanos() as u64
-    }
-
-    /// An instant in the pool's time; 0 for one before the pool.
-    pub fn ns_of(&self, at: Instant) -> u64 {
-        u64::try_from(at.saturating_duration_since(self.epoch).as_nanos()).unwrap_or(NEVER)
-    }
-
-    /// The other way round.
-    pub fn instant_of(&self, ns: u64) -> Instant {
-        self.epoch + Duration::from_nanos(ns)
+        self.clock.now_ns()
     }
 
     /// Counts the ticks that are spawned, from one on.
@@ -191,7 +193,8 @@ impl Ticks {
         let every_ns = (watchdog_ns / 2).max(tuning::TICK_WATCH_LEAST_NS);
         self.watch_every_ns.fetch_min(every_ns, Ordering::Relaxed);
         self.watch_next_ns.fetch_min(self.now_ns().saturating_add(every_ns), Ordering::Relaxed);
-        let id = self.next_number();
+        let id = all.next_id;
+        all.next_id += 1;
         all.ticks.insert(id, tick);
         Some(id)
     }
@@ -212,10 +215,6 @@ impl Ticks {
         ticks.into_iter().for_each(Tick::close);
     }
 
-    fn next_number(&self) -> u64 {
-        self.numbers.fetch_add(1, Ordering::Relaxed)
-    }
-
     fn queue(&self, index: u16) -> &TickQueue {
         &self.queues[usize::from(index)]
     }
@@ -223,12 +222,15 @@ impl Ticks {
     /// Queues a tick. The caller goes on with [`Pool::hasten`] once it has released its own locks.
     pub fn push(&self, index: u16, when: When, tick: TickRef) -> Key {
         let is_pinned = when.stealable_ns == NEVER;
-        let key = Key { due_ns: when.due_ns, number: self.next_number(), is_pinned };
-        self.queue(index).change(|entries| match is_pinned {
-            true => drop(entries.pinned.insert(key, tick)),
-            false => drop(entries.loose.insert(key, (tick, when.stealable_ns))),
-        });
-        key
+        self.queue(index).change(|entries| {
+            let key = Key { due_ns: when.due_ns, number: entries.queued, is_pinned };
+            entries.queued += 1;
+            match is_pinned {
+                true => drop(entries.pinned.insert(key, tick)),
+                false => drop(entries.loose.insert(key, (tick, when.stealable_ns))),
+            }
+            key
+        })
     }
 
     /// Takes a tick back out of its queue. `None` if a thread has taken it to run it.
@@ -255,6 +257,10 @@ impl Ticks {
     /// The first tick of an index, if it is due, for the holder of its permit.
     pub(crate) fn pop(&self, index: u16, now_ns: u64) -> Option<TickRef> {
         self.queue(index).change(|entries| {
+            // Of many ticks most are far away. The next one comes near while this one runs.
+            if let Some((next, _)) = entries.loose.values().nth(1) {
+                prefetch(Arc::as_ptr(next), TICK_LINES);
+            }
             let loose = entries.loose.keys().next().filter(|key| key.due_ns <= now_ns).copied();
             let pinned = entries.pinned.keys().next().filter(|key| key.due_ns <= now_ns).copied();
             match (loose, pinned) {

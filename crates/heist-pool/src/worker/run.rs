@@ -54,7 +54,8 @@ impl Worker {
                 Found::Task(task) => self.tasks.poll(task),
                 Found::Tick(tick, taken) => {
                     let took_ns = tick.run(&taken);
-                    self.search.note_tick(me, took_ns);
+                    self.search.note_tick(taken.at_ns, took_ns);
+                    self.tasks.note_tick();
                 }
                 // SAFETY: taken out of a queue, so once.
                 Found::Job(job) => unsafe { job.run() },

@@ -59,15 +59,11 @@ pub(crate) enum End {
     Panicked(String),
 }
 
-/// What is under a tick's lock.
+/// What is under a tick's lock. First what each run touches, so that it is in few lines of the cache.
+#[repr(C)]
 struct State {
     schedule: Schedule,
     place: Place,
-    end: Option<End>,
-    /// How often it was over: it may be rescheduled after that.
-    ends: u64,
-    /// Its number in the pool's list, while it is there.
-    id: Option<u64>,
     /// The index that serves it, and what it adds to the load there.
     index: u16,
     share: Share,
@@ -80,9 +76,14 @@ struct State {
     closures_from_ns: Option<u64>,
     /// Since when the run or closure lasts that is under way.
     begun_ns: Option<u64>,
+    recorder: Recorder,
+    end: Option<End>,
+    /// How often it was over: it may be rescheduled after that.
+    ends: u64,
+    /// Its number in the pool's list, while it is there.
+    id: Option<u64>,
     /// Threads that wait for its end.
     waiters: Vec<Arc<Parker>>,
-    recorder: Recorder,
     watched: Watched,
 }
 
@@ -93,16 +94,16 @@ impl State {
     }
 
     /// When it is to be run next, a run or a closure.
-    fn when(&self, spec: &Spec, steal_after_ns: u64) -> Option<When> {
+    fn when(&self, steal_after_ns: u64) -> Option<When> {
         let run_ns = self.schedule.due_ns();
         let oldest_ns = self.submitted.front().map(|submitted| submitted.at_ns);
         let closures_ns =
             oldest_ns.map(|at_ns| self.closures_from_ns.map_or(at_ns, |from_ns| at_ns.max(from_ns)));
         let due_ns = run_ns.into_iter().chain(closures_ns).min()?;
         let late_from_ns = run_ns.into_iter().chain(oldest_ns).min()?;
-        let stealable_ns = match spec.is_pinned {
-            true => NEVER,
-            false => late_from_ns.saturating_add(steal_after_ns).max(due_ns).min(NEVER - 1),
+        let stealable_ns = match steal_after_ns {
+            NEVER => NEVER,
+            ns => late_from_ns.saturating_add(ns).max(due_ns).min(NEVER - 1),
         };
         Some(When { due_ns, stealable_ns })
     }
@@ -120,12 +121,14 @@ struct Aftermath {
 }
 
 /// See the module.
+#[repr(C)]
 pub(crate) struct Cell {
     this: Weak<Cell>,
     pool: Arc<Pool>,
-    spec: Spec,
+    /// How late it may be before others may take it; [`NEVER`] if it is pinned.
     steal_after_ns: u64,
     state: Mutex<State>,
+    spec: Spec,
 }
 
 fn nanos(time: Duration) -> u64 {
@@ -143,6 +146,10 @@ impl Cell {
     ) -> Result<Arc<Self>, Error> {
         let index = pool.queues().ticks().loads().least(pool.parallelism());
         let steal_after = spec.steal_after.or(pool.config().tick_steal_after);
+        let steal_after_ns = match spec.is_pinned {
+            true => NEVER,
+            false => steal_after.map_or(TICK_STEAL_AFTER_NS, nanos).min(NEVER - 1),
+        };
         let state = State {
             schedule,
             place: Place::Resting,
@@ -163,9 +170,9 @@ impl Cell {
         let cell = Arc::new_cyclic(|this| Self {
             this: this.clone(),
             pool: Arc::clone(pool),
-            steal_after_ns: steal_after.map_or(TICK_STEAL_AFTER_NS, nanos),
-            spec,
+            steal_after_ns,
             state: Mutex::new(state),
+            spec,
         });
         let aftermath = cell.begin(&mut lock(&cell.state))?;
         cell.follow_up(aftermath, false);
@@ -323,7 +330,7 @@ impl Cell {
         if state.schedule.is_ending() && is_all_run {
             return self.finish(state);
         }
-        let Some(when) = state.when(&self.spec, self.steal_after_ns) else {
+        let Some(when) = state.when(self.steal_after_ns) else {
             state.place = Place::Resting;
             self.pool.driver().remove_tick();
             return Aftermath::default();

@@ -62,6 +62,24 @@ fn others_take_what_is_behind_a_stuck_tick() {
     }
 }
 
+/// One worker is enough for all of them, so they stay where they were placed: the other one finds its own when it is needed.
+#[test]
+fn what_nobody_serves_does_not_move() {
+    let _watch = watch!();
+    let pool = pool(2);
+    let patient = |_| tick::every(MS).steal_after(HOUR).spawn_on(&pool, |_| Next::Continue);
+    let ticks: Vec<_> = (0..4).map(patient).collect();
+    let (last, runs) = telling(&pool, 5 * MS);
+    for _ in 0..20 {
+        runs.recv().unwrap();
+    }
+    last.cancel_and_wait();
+    for tick in &ticks {
+        tick.cancel_and_wait();
+        assert_eq!(tick.stats().totals.steals, 0, "nobody was late by an hour");
+    }
+}
+
 /// Computes in all workers as long as it lives.
 struct Computing {
     goes_on: Arc<AtomicBool>,
