@@ -175,6 +175,18 @@ impl Pool {
         }
     }
 
+    /// The watchdog of a tick has become more strict: the thread that waits may have to rise earlier for it.
+    pub fn hasten_watchdog(&self, watchdog_ns: u64) {
+        let look_ns = self.queues().ticks().watch_more(watchdog_ns);
+        // ORDERING(TICK-E1): as in `hasten`.
+        fence(Ordering::SeqCst);
+        match self.driver().hasten(look_ns) {
+            Told::InTime => {}
+            Told::Wake(thread) => self.wake_in_driver(thread),
+            Told::Nobody => self.watched().watch_from(look_ns),
+        }
+    }
+
     /// Ends the wait of the thread that waits for ticks.
     pub(crate) fn wake_in_driver(&self, thread: u16) {
         if let Some(worker) = self.threads().table().get(thread.into()) {

@@ -3,6 +3,9 @@
 use crate::pool::Pool;
 use crate::queues::ticks::NEVER;
 
+#[derive(Default)]
+pub struct Reports;
+
 impl Pool {
     pub(crate) fn watch_ticks_at_ns(&self) -> u64 {
         NEVER

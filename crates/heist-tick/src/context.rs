@@ -26,7 +26,8 @@ use std::time::Duration;
 pub enum Next {
     /// The next run, a period later.
     Continue,
-    /// The next run at that time; the periods count from there on.
+    /// The next run at that time; the periods count from there on. During a [`sprint`](crate::Handle::sprint) only what its last run says
+    /// counts.
     At(Instant),
     /// No more runs.
     Stop,

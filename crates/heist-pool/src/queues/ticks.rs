@@ -7,6 +7,7 @@
 use super::load::Loads;
 use crate::clock::Clock;
 use crate::pool::Pool;
+use crate::watchdog::Reports;
 use crossbeam_utils::CachePadded;
 use heist_policy::tick::TickView;
 use heist_policy::tuning;
@@ -24,6 +25,9 @@ pub trait Tick: Send + Sync {
 
     /// The pool is closing: it should end.
     fn close(self: Arc<Self>);
+
+    /// For the watchdog: after how long something about it should be reported; [`NEVER`] if nothing is to come.
+    fn watchdog_ns(&self) -> u64;
 
     /// For the watchdog: whether something about it should be reported. Called every now and then, on any thread.
     fn is_overdue(&self, now_ns: u64) -> bool;
@@ -130,6 +134,11 @@ impl TickQueue {
     }
 }
 
+/// How often the watchdog looks for ticks with this watchdog: often enough to tell within half of that time more.
+fn watch_every_ns(watchdog_ns: u64) -> u64 {
+    if watchdog_ns == NEVER { NEVER } else { (watchdog_ns / 2).max(tuning::TICK_WATCH_LEAST_NS) }
+}
+
 /// The tick queues of a pool, and all its ticks.
 pub struct Ticks {
     clock: Clock,
@@ -140,6 +149,7 @@ pub struct Ticks {
     /// When the watchdog looks next, and how often it does.
     watch_next_ns: AtomicU64,
     watch_every_ns: AtomicU64,
+    reports: Reports,
 }
 
 /// Every tick that is not over, queued or not.
@@ -147,6 +157,8 @@ pub struct Ticks {
 struct All {
     ticks: BTreeMap<u64, Weak<dyn Tick>>,
     next_id: u64,
+    /// How often a watchdog has become more strict.
+    watch_changes: u64,
     is_closed: bool,
 }
 
@@ -160,6 +172,7 @@ impl Ticks {
             all: Mutex::new(All::default()),
             watch_next_ns: AtomicU64::new(NEVER),
             watch_every_ns: AtomicU64::new(NEVER),
+            reports: Reports::default(),
         }
     }
 
@@ -189,14 +202,25 @@ impl Ticks {
         if all.is_closed {
             return None;
         }
-        // Often enough to tell within half of that time more.
-        let every_ns = (watchdog_ns / 2).max(tuning::TICK_WATCH_LEAST_NS);
-        self.watch_every_ns.fetch_min(every_ns, Ordering::Relaxed);
-        self.watch_next_ns.fetch_min(self.now_ns().saturating_add(every_ns), Ordering::Relaxed);
+        self.watch(&mut all, watchdog_ns);
         let id = all.next_id;
         all.next_id += 1;
         all.ticks.insert(id, tick);
         Some(id)
+    }
+
+    /// The watchdog looks often enough for this, too.
+    fn watch(&self, all: &mut All, watchdog_ns: u64) {
+        all.watch_changes += 1;
+        let every_ns = watch_every_ns(watchdog_ns);
+        self.watch_every_ns.fetch_min(every_ns, Ordering::Relaxed);
+        self.watch_next_ns.fetch_min(self.now_ns().saturating_add(every_ns), Ordering::Relaxed);
+    }
+
+    /// The watchdog of a tick has become more strict. Returns when it looks next.
+    pub(crate) fn watch_more(&self, watchdog_ns: u64) -> u64 {
+        self.watch(&mut lock(&self.all), watchdog_ns);
+        self.watch_next_ns()
     }
 
     /// A tick is over.
@@ -281,6 +305,12 @@ impl Ticks {
         })
     }
 
+    /// What the watchdog has found.
+    #[cfg_attr(heist_model, allow(dead_code, reason = "the watchdog is not modelled"))]
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.reports
+    }
+
     /// When the watchdog looks next.
     pub(crate) fn watch_next_ns(&self) -> u64 {
         self.watch_next_ns.load(Ordering::Relaxed)
@@ -299,7 +329,20 @@ impl Ticks {
         {
             return Vec::new();
         }
-        let all: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
-        all.into_iter().filter(|tick| tick.is_overdue(now_ns)).collect()
+        let all = lock(&self.all);
+        let (changes, mut ticks) =
+            (all.watch_changes, all.ticks.values().filter_map(Weak::upgrade).collect::<Vec<_>>());
+        drop(all);
+        // A tick's own lock comes before that of the list.
+        let strictest_ns = ticks.iter().map(|tick| tick.watchdog_ns()).min().unwrap_or(NEVER);
+        ticks.retain(|tick| tick.is_overdue(now_ns));
+        let all = lock(&self.all);
+        if all.watch_changes == changes {
+            let every_ns = watch_every_ns(strictest_ns);
+            self.watch_every_ns.store(every_ns, Ordering::Relaxed);
+            self.watch_next_ns.store(now_ns.saturating_add(every_ns), Ordering::Relaxed);
+        }
+        drop(all);
+        ticks
     }
 }

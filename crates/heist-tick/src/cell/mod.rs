@@ -78,8 +78,9 @@ struct State {
     begun_ns: Option<u64>,
     recorder: Recorder,
     end: Option<End>,
-    /// How often it was over: it may be rescheduled after that.
+    /// How often it was over: it may be rescheduled after that, unless the pool is closed.
     ends: u64,
+    is_closed: bool,
     /// Its number in the pool's list, while it is there.
     id: Option<u64>,
     /// Threads that wait for its end.
@@ -155,6 +156,7 @@ impl Cell {
             place: Place::Resting,
             end: None,
             ends: 0,
+            is_closed: false,
             id: None,
             index,
             share: None,
@@ -183,7 +185,9 @@ impl Cell {
     fn begin(&self, state: &mut State) -> Result<Aftermath, Error> {
         let this: Weak<dyn Tick> = self.this.clone();
         let id = self.ticks().enlist(this, self.watchdog_ns(state)).ok_or(Error::PoolClosed)?;
-        state.id = Some(id);
+        if let Some(before) = state.id.replace(id) {
+            self.ticks().delist(before);
+        }
         state.place = Place::Resting;
         self.ticks().loads().add(state.index, state.share);
         Ok(self.settle(state))
@@ -214,10 +218,15 @@ impl Cell {
         if state.end.is_some() {
             return None;
         }
+        let before_ns = self.watchdog_ns(&state);
         let result = change(&mut state.schedule, self.ticks().now_ns());
+        let watchdog_ns = self.watchdog_ns(&state);
         let aftermath = self.settle(&mut state);
         drop(state);
         self.follow_up(aftermath, false);
+        if watchdog_ns < before_ns {
+            self.pool.hasten_watchdog(watchdog_ns);
+        }
         Some(result)
     }
 
@@ -267,8 +276,8 @@ impl Cell {
             return Err(Error::NotCancelled);
         }
         let before = state.schedule;
-        let first_ns = first_ns(&before, self.ticks().now_ns());
-        state.schedule.restart(first_ns);
+        let now_ns = self.ticks().now_ns();
+        state.schedule.restart(first_ns(&before, now_ns), now_ns);
         state.end = None;
         match self.begin(&mut state) {
             Ok(aftermath) => {
@@ -346,13 +355,25 @@ impl Cell {
         self.pool.driver().remove_tick();
         state.place = Place::Over;
         state.ends += 1;
-        let delisted = state.id.take();
-        if delisted.is_some() {
-            self.ticks().loads().remove(state.index, state.share);
-        }
-        // A cancelled one may be rescheduled.
-        let body = if state.end == Some(End::Cancelled) { None } else { state.body.take() };
+        self.ticks().loads().remove(state.index, state.share);
+        // A cancelled one may be rescheduled, and keeps its place in the pool's list: with the pool its closure goes.
+        let is_kept = state.end == Some(End::Cancelled) && !state.is_closed;
+        let delisted = if is_kept { None } else { state.id.take() };
+        let body = if is_kept { None } else { state.body.take() };
         Aftermath { delisted, waiters: std::mem::take(&mut state.waiters), body, queued_at: None }
+    }
+
+    /// The pool is closed: no more runs, and nothing is kept for later.
+    fn end_with_pool(&self) {
+        let mut state = lock(&self.state);
+        state.is_closed = true;
+        if state.place == Place::Over {
+            let body = state.body.take();
+            drop(state);
+            return discard(body);
+        }
+        drop(state);
+        self.cancel();
     }
 
     /// What a change has led to, without the lock. `comes_back`: the calling thread has run the tick and looks for others next.
@@ -379,13 +400,15 @@ fn discard<T>(theirs: T) {
 impl Drop for Cell {
     fn drop(&mut self) {
         let mut state = lock(&self.state);
-        let (id, index, share) = (state.id, state.index, state.share);
+        let (id, place, index, share) = (state.id, state.place, state.index, state.share);
         let body = state.body.take();
         drop(state);
-        // One that was paused, and that nobody can resume.
+        // One that was paused or cancelled, and that nobody can resume or reschedule.
         if let Some(id) = id {
             self.ticks().delist(id);
-            self.ticks().loads().remove(index, share);
+            if place != Place::Over {
+                self.ticks().loads().remove(index, share);
+            }
         }
         discard(body);
     }

@@ -134,7 +134,8 @@ impl Cell {
             Err(payload) => {
                 state.recorder.record_panic();
                 let step = if self.spec.stops_on_panic { Step::Stop } else { Step::Continue };
-                if state.end.is_none() && step == Step::Stop {
+                // Also if it was cancelled meanwhile: whoever waits should know.
+                if step == Step::Stop {
                     state.end = Some(End::Panicked(report::message(&*payload)));
                 }
                 turn.panicked = Some(payload);
@@ -215,7 +216,12 @@ impl Tick for Cell {
     }
 
     fn close(self: Arc<Self>) {
-        self.cancel();
+        self.end_with_pool();
+    }
+
+    fn watchdog_ns(&self) -> u64 {
+        let state = lock(&self.state);
+        if state.place == Place::Over { NEVER } else { Self::watchdog_ns(self, &state) }
     }
 
     fn is_overdue(&self, now_ns: u64) -> bool {

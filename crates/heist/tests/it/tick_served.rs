@@ -269,6 +269,25 @@ fn a_long_run_is_reported_once() {
     }
 }
 
+/// With a period of an hour nobody would look for five.
+#[test]
+fn the_watchdog_hears_of_a_new_period() {
+    let _watch = watch!();
+    let (pool, reports) = (pool(1), reports("hasty"));
+    let (begun, gate) = (Gate::new(), Gate::new());
+    let (tell, wait) = (begun.clone(), gate.clone());
+    let tick = tick::every(HOUR).name("hasty").start_at(Instant::now()).spawn_on(&pool, move |_| {
+        tell.open();
+        wait.block();
+        Next::Stop
+    });
+    begun.block();
+    tick.set_period(MS).unwrap();
+    assert!(long_run(reports.iter()).unwrap() >= Duration::from_secs(1));
+    gate.open();
+    tick.wait().unwrap();
+}
+
 #[test]
 fn a_pinned_tick_behind_a_stuck_worker_is_reported() {
     let _watch = watch!();
