@@ -12,6 +12,7 @@ use crossbeam_utils::CachePadded;
 use heist_policy::tick::TickView;
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, StdArc as Arc, lock, prefetch};
 use std::collections::BTreeMap;
 use std::sync::Weak;
@@ -301,7 +302,10 @@ impl Ticks {
         self.queue(index).change(|entries| {
             let first = entries.loose.first_entry()?;
             let from_ns = if is_open { first.key().due_ns } else { first.get().1 };
-            (from_ns <= now_ns).then(|| first.remove().0)
+            (from_ns <= now_ns).then(|| match is_planted("tick_thief_leaves_it") {
+                true => Arc::clone(&first.get().0),
+                false => first.remove().0,
+            })
         })
     }
 

@@ -111,7 +111,7 @@ fn a_cancel_against_a_run() {
     });
 }
 
-/// Bug hunted: two workers have the tick at once, one as its own and one as a thief, or both as thieves.
+/// Bug hunted: two workers have the tick at once, one as its own and one as a thief, or both as thieves (`tick_thief_leaves_it`).
 fn two_workers(is_first: bool, one: u16, other: u16) {
     let (pool, cell, touched) = tick();
     let (here, there) = (pool.clone(), pool.clone());

@@ -11,4 +11,5 @@ mod own_failures;
 mod permits_refused;
 mod task_asleep;
 mod task_idle;
+mod tick_idle;
 mod unknown_system;
