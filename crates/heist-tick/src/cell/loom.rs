@@ -121,6 +121,7 @@ fn two_workers(is_first: bool, one: u16, other: u16) {
     assert_eq!(cell.ended(0), None);
     cell.cancel();
     settle(&pool, &cell, false);
+    assert_eq!(Arc::strong_count(&cell), 1, "no queue has it any more");
 }
 
 #[test]

@@ -12,4 +12,5 @@ mod permits_refused;
 mod task_asleep;
 mod task_idle;
 mod tick_idle;
+mod tick_reports;
 mod unknown_system;
