@@ -1,6 +1,7 @@
 //! Which tick is due, and for whom: the tick queues and the permits together. See *Ticks* in the README of `queues`.
 
 use crate::driver_lock::Told;
+use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::ticks::{Taken, TickRef};
 use crate::worker::WorkerShared;
@@ -128,20 +129,35 @@ impl Pool {
         policy::nearest(None, views).unwrap_or(policy::NEVER).min(self.watch_ticks_at_ns())
     }
 
-    /// Whether something is ready or due in the driver, or may be, and nobody waits there.
-    pub(crate) fn is_driver_left(&self) -> bool {
-        let driver = self.driver();
-        let is_due = || driver.has_ticks() && self.next_rise_ns() <= self.queues().ticks().now_ns();
-        driver.is_unattended() && (driver.is_driver_used() || is_due())
+    /// When somebody has to rise for a tick, as far as the monitor can help: a thread that it sends should wait for that by then.
+    fn next_help_ns(&self) -> u64 {
+        let is_in_vain = self.config().is_bound() && self.permits().count(Count::Free) == 0;
+        match self.driver().has_ticks() {
+            false => policy::NEVER,
+            // Only the watchdog: nobody can be sent.
+            true if is_in_vain => self.watch_ticks_at_ns(),
+            true => self.next_rise_ns(),
+        }
     }
 
-    /// In how long the monitor should look whether somebody has seen to the next tick that is due. `None` if none will be.
-    pub(crate) fn next_look_in_ns(&self) -> Option<u64> {
+    /// Whether something is ready in the driver, or may be, or is due soon, and nobody waits there.
+    pub(crate) fn is_driver_left(&self) -> bool {
         let driver = self.driver();
-        let rise_ns = if driver.has_ticks() { self.next_rise_ns() } else { policy::NEVER };
-        let more_ns = if driver.is_unattended() { tuning::LOOK_EVERY_NS } else { tuning::LOOK_EVERY_MOST_NS };
-        let left_ns = rise_ns.saturating_sub(self.queues().ticks().now_ns());
-        (rise_ns != policy::NEVER).then(|| left_ns.saturating_add(more_ns))
+        let soon_ns = || self.queues().ticks().now_ns().saturating_add(tuning::LOOK_EVERY_MOST_NS);
+        driver.is_unattended() && (driver.is_driver_used() || self.next_help_ns() <= soon_ns())
+    }
+
+    /// In how long the monitor should look whether somebody sees to the next tick: before it is due if nobody waits for it, else after. `None`
+    /// if there is none.
+    pub(crate) fn next_look_in_ns(&self) -> Option<u64> {
+        let help_ns = Some(self.next_help_ns()).filter(|&ns| ns != policy::NEVER)?;
+        let left_ns = help_ns.saturating_sub(self.queues().ticks().now_ns());
+        if !self.driver().is_unattended() {
+            return Some(left_ns.saturating_add(tuning::LOOK_EVERY_MOST_NS));
+        }
+        // Who does not look until then has neglected it.
+        let _ = self.driver().is_neglected();
+        Some(left_ns.saturating_sub(tuning::LOOK_EVERY_MOST_NS).max(tuning::LOOK_EVERY_NS))
     }
 
     /// A tick was queued at `index`, or its permit was given up: if that is news to the thread that waits, it is told. `comes_back`: the
