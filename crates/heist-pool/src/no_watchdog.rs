@@ -3,6 +3,7 @@
 use crate::pool::Pool;
 use crate::queues::ticks::NEVER;
 
+/// What is to be reported: nothing.
 #[derive(Default)]
 pub struct Reports;
 

@@ -310,8 +310,7 @@ impl Ticks {
     }
 
     /// What the watchdog has found.
-    #[cfg_attr(heist_model, allow(dead_code, reason = "the watchdog is not modelled"))]
-    pub(crate) fn reports(&self) -> &Reports {
+    pub fn reports(&self) -> &Reports {
         &self.reports
     }
 
