@@ -113,7 +113,7 @@ pub mod raw {
     pub mod tick {
         pub use crate::clock::Clock;
         pub use crate::queues::load::{Loads, Share};
-        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickRef, Ticks, When};
+        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickNow, TickRef, Ticks, When};
     }
     /// The pool's threads.
     pub mod threads {

@@ -15,7 +15,9 @@ use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, StdArc as Arc, lock, prefetch};
 use std::collections::BTreeMap;
+use std::panic::Location;
 use std::sync::Weak;
+use std::time::Duration;
 
 pub use heist_policy::tick::NEVER;
 
@@ -35,6 +37,22 @@ pub trait Tick: Send + Sync {
 
     /// Reports it, on a thread of its own.
     fn report(self: Arc<Self>);
+
+    /// What of it is under way at `now_ns`, for those who wonder what a pool waits for.
+    fn running(&self, _now_ns: u64) -> Option<TickNow> {
+        None
+    }
+}
+
+/// A tick of which a run, or a closure that was submitted to it, is under way.
+#[derive(Clone, Debug)]
+pub struct TickNow {
+    /// Its name.
+    pub name: Option<Box<str>>,
+    /// Where it was spawned.
+    pub site: &'static Location<'static>,
+    /// For how long.
+    pub since: Duration,
 }
 
 /// So many cache lines of a tick are asked for before it is taken: what a short run touches of it.
@@ -228,6 +246,13 @@ impl Ticks {
     pub fn delist(&self, id: u64) {
         let gone = lock(&self.all).ticks.remove(&id);
         drop(gone);
+    }
+
+    /// What is under way.
+    pub fn running(&self) -> Vec<TickNow> {
+        let all: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
+        let now_ns = self.now_ns();
+        all.iter().filter_map(|tick| tick.running(now_ns)).collect()
     }
 
     /// The pool is closing: no more ticks, and those that are there end.

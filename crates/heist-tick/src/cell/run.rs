@@ -1,14 +1,15 @@
 //! The side of the thread that has the token.
 
 use super::schedule::Step;
-use super::{Cell, Place, State, Submitted};
+use super::{Cell, Place, Spec, State, Submitted};
 use crate::cell::End;
 use crate::context::{Context, Running};
 use crate::report::{self, Report};
 use heist_policy::tick as policy;
 use heist_pool::raw::job::{self, Payload};
-use heist_pool::raw::tick::{NEVER, Taken, Tick};
+use heist_pool::raw::tick::{NEVER, Taken, Tick, TickNow};
 use heist_sync::{MutexGuard, StdArc as Arc, lock};
+use std::time::Duration;
 
 /// What the thread does next.
 enum Todo {
@@ -234,6 +235,13 @@ impl Tick for Cell {
             Place::Taken => watched.look_at_run(*begun_ns, now_ns, watchdog_ns),
             Place::Resting | Place::Over => false,
         }
+    }
+
+    fn running(&self, now_ns: u64) -> Option<TickNow> {
+        let begun_ns = lock(&self.state).begun_ns?;
+        let Spec { name, site, .. } = &self.spec;
+        let since = Duration::from_nanos(now_ns.saturating_sub(begun_ns));
+        Some(TickNow { name: name.clone(), site, since })
     }
 
     fn report(self: Arc<Self>) {
