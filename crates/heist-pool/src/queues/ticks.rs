@@ -141,6 +141,10 @@ impl TickQueue {
         let mut entries = lock(&self.entries);
         let result = change(&mut entries);
         let loose = entries.loose.first_key_value();
+        if let Some((_, (next, _))) = loose {
+            // Of many ticks most are far away in memory. This one comes near while another runs.
+            prefetch(Arc::as_ptr(next), TICK_LINES);
+        }
         let (loose_due_ns, stealable_ns) =
             loose.map_or((NEVER, NEVER), |(key, (_, stealable_ns))| (key.due_ns, *stealable_ns));
         let pinned_ns = entries.pinned.keys().next().map_or(NEVER, |key| key.due_ns);
@@ -307,10 +311,6 @@ impl Ticks {
     /// The first tick of an index, if it is due, for the holder of its permit.
     pub(crate) fn pop(&self, index: u16, now_ns: u64) -> Option<TickRef> {
         self.queue(index).change(|entries| {
-            // Of many ticks most are far away. The next one comes near while this one runs.
-            if let Some((next, _)) = entries.loose.values().nth(1) {
-                prefetch(Arc::as_ptr(next), TICK_LINES);
-            }
             let loose = entries.loose.keys().next().filter(|key| key.due_ns <= now_ns).copied();
             let pinned = entries.pinned.keys().next().filter(|key| key.due_ns <= now_ns).copied();
             match (loose, pinned) {
