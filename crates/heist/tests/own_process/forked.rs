@@ -407,8 +407,8 @@ fn from_a_job() {
             assert_eq!(receive.recv().unwrap(), Some(expected), "detached");
             let statuses = pool.broadcast(|_| {
                 // The closure lies on the caller's stack, which the child's threads may use.
-                let job = job;
-                job()
+                let own = job;
+                own()
             });
             assert_eq!(statuses, [Some(expected)], "as a broadcast");
             let status = pool.install(|| heist::blocking(job));
