@@ -83,6 +83,7 @@ driver_source_one_look             async driver::loom::event_against_a_wait
 tick_hasten_unfenced               pool worker::loom::ticks::an_earlier_tick_against_the_announcement_of_a_wait
 tick_cancel_ignores_the_taker      tick cell::loom::a_cancel_against_a_run
 tick_end_forgets_closures          tick cell::loom::a_submit_against_a_cancel
+tick_thief_leaves_it               tick cell::loom::a_thief_against_the_owner cell::loom::two_thieves
 
 trace_no_recheck             trace ring::loom::one_slot_is_overwritten_while_it_is_read
 trace_no_fence               trace ring::loom::one_slot_is_overwritten_while_it_is_read

@@ -90,9 +90,7 @@ fn run(plan: &mut Plan, pools: &Pools, place: Place) -> Vec<Outcome> {
     row!("any, after 1 %", SIZES, |on, v, _w| on::any(v), |is| u64::from(*is));
     row!("find_first, late", SIZES, |on, v, _w| on::find_first(v), |found| found.unwrap_or(0));
     row!("min_by_key", SIZES, |on, v, _w| on::min_by_key(v), |least| least.unwrap_or(0));
-    row!("fold + reduce into a map", SIZES, |on, v, _w| on::fold_reduce(v), |counts| digest_map(
-        counts
-    ));
+    row!("fold + reduce into a map", SIZES, |on, v, _w| on::fold_reduce(v), |counts| digest_map(counts));
     row!("50 ns items", SIZES, |on, v, _w| on::items(v, steps), |mixed| *mixed);
     outcomes
 }

@@ -5,6 +5,8 @@ mod beside;
 mod cost;
 #[cfg(feature = "heist")]
 mod crowd;
+#[cfg(feature = "heist")]
+mod paused;
 mod quiet;
 #[cfg(feature = "heist")]
 mod stuck;
@@ -29,6 +31,7 @@ pub fn line(plan: &mut Plan) -> Vec<Table> {
         tables.extend(uneven::on_one(plan));
         tables.extend(beside::tables(plan));
         tables.extend(stuck::rows(plan));
+        tables.extend(paused::switches(plan));
     }
     tables.extend(cost::tables(plan));
     tables

@@ -11,7 +11,10 @@
 //! assert_eq!(tick::next_tick(400, Some(200), others.into_iter()), Some(TickChoice::Steal(1)));
 //! ```
 
-use crate::tuning::{CLOSURES_BEFORE_DUE_NS, CLOSURES_IN_A_ROW_NS, TICK_PERCENT_MOST, TICK_WINDOW_NS};
+use crate::tuning::{
+    CLOSURES_BEFORE_DUE_NS, CLOSURES_IN_A_ROW_NS, TICK_BEHIND_NS, TICK_LOAD_NOISE_NS, TICK_LONG_NS,
+    TICK_PERCENT_MOST, TICK_SLEEP_LEAST_NS, TICK_SLEEP_MORE_MOST_NS, TICK_SLEEP_MORE_NS, TICK_WINDOW_NS,
+};
 
 /// A time that does not come: when a pinned tick may be stolen, or when a worker without ticks has one due.
 pub const NEVER: u64 = u64::MAX;
@@ -209,6 +212,65 @@ pub const fn ticks_must_yield(tick_ns: u64, window_ns: u64) -> bool {
 #[must_use]
 pub const fn closures_may_go_on(spent_ns: u64, until_due_ns: u64) -> bool {
     spent_ns < CLOSURES_IN_A_ROW_NS && until_due_ns > CLOSURES_BEFORE_DUE_NS
+}
+
+/// Whether another worker should be there for ticks that become due during a run: one that was `late_ns` late when it began, and that should
+/// take `run_ns`.
+///
+/// ```
+/// use heist_policy::tick::needs_relief;
+/// assert!(needs_relief(0, 1_000_000));
+/// assert!(!needs_relief(0, 1_000), "to wake somebody takes longer");
+/// assert!(needs_relief(5_000_000, 1_000), "there are too many of these for one");
+/// ```
+#[must_use]
+pub const fn needs_relief(late_ns: u64, run_ns: u64) -> bool {
+    run_ns >= TICK_LONG_NS || late_ns >= TICK_BEHIND_NS
+}
+
+/// How long a worker sleeps that has run `ran` ticks since it last slept, found no more, and has `left_ns` until the next one is due: the more
+/// there are, the more of them should be due when it rises. One that has run none does not wait for what is due already.
+///
+/// ```
+/// use heist_policy::tick::sleep_ns;
+/// use heist_policy::tuning::{TICK_SLEEP_LEAST_NS, TICK_SLEEP_MORE_MOST_NS};
+/// assert_eq!(sleep_ns(0, 0), 0);
+/// assert_eq!(sleep_ns(1, 1), TICK_SLEEP_LEAST_NS);
+/// assert_eq!(sleep_ns(0, 1000), TICK_SLEEP_MORE_MOST_NS);
+/// assert_eq!(sleep_ns(50_000_000, 1000), 50_000_000);
+/// ```
+#[must_use]
+pub fn sleep_ns(left_ns: u64, ran: u32) -> u64 {
+    let more_ns =
+        u64::from(ran.saturating_sub(1)).saturating_mul(TICK_SLEEP_MORE_NS).min(TICK_SLEEP_MORE_MOST_NS);
+    match left_ns {
+        0 => more_ns,
+        _ => left_ns.max(more_ns).max(TICK_SLEEP_LEAST_NS),
+    }
+}
+
+/// The part of a worker that a tick needs whose runs take `run_ns`, in nanoseconds per second.
+///
+/// ```
+/// assert_eq!(heist_policy::tick::share(1_000, 10_000), 100_000_000);
+/// ```
+#[must_use]
+pub fn share(run_ns: u64, period_ns: u64) -> u64 {
+    const SECOND_NS: f64 = 1e9;
+    ((run_ns as f64 / period_ns as f64).min(1.0) * SECOND_NS) as u64
+}
+
+/// Whether a tick's [`share`] has changed by so much that others should hear of it.
+///
+/// ```
+/// use heist_policy::tick::{is_news, share};
+/// const MS: u64 = 1_000_000;
+/// assert!(is_news(share(MS, 50 * MS), share(2 * MS, 50 * MS), 50 * MS));
+/// assert!(!is_news(share(100, 50 * MS), share(200, 50 * MS), 50 * MS), "nothing twice");
+/// ```
+#[must_use]
+pub fn is_news(before: u64, now: u64, period_ns: u64) -> bool {
+    before.abs_diff(now) > before / 8 + share(TICK_LOAD_NOISE_NS, period_ns)
 }
 
 /// What the ticks of one worker ask of it.

@@ -176,9 +176,33 @@ pub const TICK_WATCH_LEAST_NS: u64 = 1_000_000;
 
 /// A thread does not sleep for less than this until a tick is due.
 ///
-/// To fall asleep and to wake up costs several microseconds. Of thousands of ticks, those that are due within this time run one after the
-/// other for that price; on an idle machine a thread wakes up later than it has asked for by more than this.
+/// To fall asleep and to wake up costs several microseconds. On an idle machine a thread wakes up later than it has asked for by more than
+/// this.
 pub const TICK_SLEEP_LEAST_NS: u64 = 30_000;
+
+/// It sleeps for so much longer for each tick that it has run since it last slept, but for the first.
+///
+/// Thousands of ticks are due within microseconds of each other. Those that are due while it sleeps run one after the other for the price of
+/// one sleep, which is ten times what a short run costs.
+pub const TICK_SLEEP_MORE_NS: u64 = 100_000;
+
+/// It does not sleep for longer than this for their sake.
+///
+/// As late as a timer of tokio is on average, whose time is cut into milliseconds.
+pub const TICK_SLEEP_MORE_MOST_NS: u64 = 500_000;
+
+/// A run that should take so long is reason to wake another worker, if a tick is due before its end.
+///
+/// A few times what it takes to wake one.
+pub const TICK_LONG_NS: u64 = 100_000;
+
+/// So is a run that begins so late, however short it is.
+///
+/// Twice as late as ticks are that wait for each other ([`TICK_SLEEP_MORE_MOST_NS`]), and before they are late enough to be taken over.
+pub const TICK_BEHIND_NS: u64 = 1_000_000;
+
+/// The mean of a tick's run times may change by so much before others hear of it.
+pub const TICK_LOAD_NOISE_NS: u64 = 500;
 
 /// A thread that could not run the tick it has waited for looks again after this long.
 pub const TICK_RETRY_NS: u64 = 1_000_000;

@@ -97,7 +97,7 @@ impl Drop for Locked<'_> {
 
 impl DriverLock {
     /// Whether a socket is registered or a timer is set.
-    fn is_driver_used(&self) -> bool {
+    pub(crate) fn is_driver_used(&self) -> bool {
         // ORDERING: acquire, with the release in `close`: what the pool did before it was closed.
         let is_closing = || self.is_closing.load(Ordering::Acquire);
         self.driver.get().is_some_and(|driver| driver.is_used(is_closing()))

@@ -1,10 +1,13 @@
 //! Which tick is due, and for whom: the tick queues and the permits together. See *Ticks* in the README of `queues`.
 
 use crate::driver_lock::Told;
+use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::ticks::{Taken, TickRef};
 use crate::worker::WorkerShared;
+use heist_os::WokenFor;
 use heist_policy::tick::{self as policy, TickChoice, TickView};
+use heist_policy::tuning;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
 
@@ -62,34 +65,42 @@ impl Pool {
         if self.driver().has_ticks() { self.due_indices(self.queues().ticks().now_ns()).count() } else { 0 }
     }
 
-    /// Takes the most overdue tick that the holder of `index` may run, or that a thread without a permit may.
-    pub fn take_tick(&self, index: Option<u16>) -> Option<(TickRef, Taken<'_>)> {
-        if !self.driver().has_ticks() {
-            return None;
-        }
+    /// Takes the most overdue tick that the holder of `index` may run at `at_ns`, or that a thread without a permit may.
+    pub fn take_tick(&self, index: Option<u16>, at_ns: u64) -> Option<(TickRef, Taken<'_>)> {
         let ticks = self.queues().ticks();
-        let now_ns = ticks.now_ns();
         loop {
             let own = index.map(|index| ticks.due_ns(index));
-            let others = self.due_indices(now_ns).filter(|&other| Some(other) != index);
+            let others = self.due_indices(at_ns).filter(|&other| Some(other) != index);
             let choice =
-                policy::next_tick(now_ns, own, others.map(|other| (other.into(), self.tick_view(other))))?;
-            let (from, tick) = match (choice, index) {
-                (TickChoice::Own, Some(index)) => (index, ticks.pop(index, now_ns)),
+                policy::next_tick(at_ns, own, others.map(|other| (other.into(), self.tick_view(other))))?;
+            let (from, tick, moves) = match (choice, index) {
+                (TickChoice::Own, Some(index)) => (index, ticks.pop(index, at_ns), false),
                 (TickChoice::Own, None) => return None,
                 (TickChoice::Steal(from), _) => {
-                    let from = from as u16;
-                    let tick = match self.is_active(from) {
-                        true => ticks.steal(from, now_ns, self.served(from) != Served::Soon),
-                        false => ticks.pop(from, now_ns),
+                    let (from, served) = (from as u16, self.served(from as u16));
+                    let is_active = self.is_active(from);
+                    let tick = match is_active {
+                        true => ticks.steal(from, at_ns, served != Served::Soon),
+                        false => ticks.pop(from, at_ns),
                     };
-                    (from, tick)
+                    // What nobody serves stays where it was placed: the next thread that is needed takes that permit.
+                    (from, tick, !is_active || served != Served::ByNobody)
                 }
             };
             // Another thread was faster: what is left may be for us as well.
             if let Some(tick) = tick {
-                return Some((tick, Taken { pool: self, from, index }));
+                return Some((tick, Taken { pool: self, from, index, moves, at_ns }));
             }
+        }
+    }
+
+    /// A thread begins a run of a tick that it took `late_ns` after it was due, and that should take `run_ns`. If that is long, or the thread
+    /// is behind, and another tick is due before the end, then somebody else should be there for it.
+    pub fn relieve(&self, late_ns: u64, begun_ns: u64, run_ns: u64) {
+        let until_ns = begun_ns.saturating_add(run_ns);
+        let is_due = || self.due_indices(until_ns).next().is_some();
+        if policy::needs_relief(late_ns, run_ns) && is_due() && self.driver().is_unattended() {
+            self.permits().announce(self, WokenFor::Task);
         }
     }
 
@@ -139,6 +150,37 @@ impl Pool {
         policy::nearest(None, views).unwrap_or(policy::NEVER).min(self.watch_ticks_at_ns())
     }
 
+    /// When somebody has to rise for a tick, as far as the monitor can help: a thread that it sends should wait for that by then.
+    fn next_help_ns(&self) -> u64 {
+        let is_in_vain = self.config().is_bound() && self.permits().count(Count::Free) == 0;
+        match self.driver().has_ticks() {
+            false => policy::NEVER,
+            // Only the watchdog: nobody can be sent.
+            true if is_in_vain => self.watch_ticks_at_ns(),
+            true => self.next_rise_ns(),
+        }
+    }
+
+    /// Whether something is ready in the driver, or may be, or is due soon, and nobody waits there.
+    pub(crate) fn is_driver_left(&self) -> bool {
+        let driver = self.driver();
+        let soon_ns = || self.queues().ticks().now_ns().saturating_add(tuning::LOOK_EVERY_MOST_NS);
+        driver.is_unattended() && (driver.is_driver_used() || self.next_help_ns() <= soon_ns())
+    }
+
+    /// In how long the monitor should look whether somebody sees to the next tick: before it is due if nobody waits for it, else after. `None`
+    /// if there is none.
+    pub(crate) fn next_look_in_ns(&self) -> Option<u64> {
+        let help_ns = Some(self.next_help_ns()).filter(|&ns| ns != policy::NEVER)?;
+        let left_ns = help_ns.saturating_sub(self.queues().ticks().now_ns());
+        if !self.driver().is_unattended() {
+            return Some(left_ns.saturating_add(tuning::LOOK_EVERY_MOST_NS));
+        }
+        // Who does not look until then has neglected it.
+        let _ = self.driver().is_neglected();
+        Some(left_ns.saturating_sub(tuning::LOOK_EVERY_MOST_NS).max(tuning::LOOK_EVERY_NS))
+    }
+
     /// A tick was queued at `index`, or its permit was given up: if that is news to the thread that waits, it is told. `comes_back`: the
     /// calling thread looks at its ticks in a moment, and sleeps where they wake it.
     pub fn hasten(&self, index: u16, comes_back: bool) {
@@ -147,11 +189,12 @@ impl Pool {
         if !is_planted("tick_hasten_unfenced") {
             fence(Ordering::SeqCst);
         }
-        match self.driver().hasten(self.rise_view(index).stealable_ns) {
+        let rise_ns = self.rise_view(index).stealable_ns;
+        match self.driver().hasten(rise_ns) {
             Told::InTime => {}
             Told::Wake(thread) => self.wake_in_driver(thread),
             // LIVENESS: it gets to them itself, and the monitor sees if it does not.
-            Told::Nobody if comes_back => self.watched().watch(),
+            Told::Nobody if comes_back => self.watched().watch_from(rise_ns),
             Told::Nobody => self.attend(),
         }
     }
@@ -173,6 +216,18 @@ impl Pool {
     pub(crate) fn hasten_all(&self) {
         for index in self.indices() {
             self.hasten_given_up(index);
+        }
+    }
+
+    /// The watchdog of a tick has become more strict: the thread that waits may have to rise earlier for it.
+    pub fn hasten_watchdog(&self, watchdog_ns: u64) {
+        let look_ns = self.queues().ticks().watch_more(watchdog_ns);
+        // ORDERING(TICK-E1): as in `hasten`.
+        fence(Ordering::SeqCst);
+        match self.driver().hasten(look_ns) {
+            Told::InTime => {}
+            Told::Wake(thread) => self.wake_in_driver(thread),
+            Told::Nobody => self.watched().watch_from(look_ns),
         }
     }
 

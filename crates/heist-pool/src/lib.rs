@@ -58,6 +58,7 @@
 #![cfg_attr(heist_model, allow(dead_code))]
 
 mod build;
+mod clock;
 mod driver;
 mod driver_lock;
 mod due;
@@ -119,8 +120,9 @@ pub mod raw {
     }
     /// Ticks, as far as the pool knows them.
     pub mod tick {
+        pub use crate::clock::Clock;
         pub use crate::queues::load::{Loads, Share};
-        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickRef, Ticks, When};
+        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickNow, TickRef, Ticks, When};
     }
     /// The pool's threads.
     pub mod threads {

@@ -3,6 +3,10 @@
 use crate::pool::Pool;
 use crate::queues::ticks::NEVER;
 
+/// What is to be reported: nothing.
+#[derive(Default)]
+pub struct Reports;
+
 impl Pool {
     pub(crate) fn watch_ticks_at_ns(&self) -> u64 {
         NEVER

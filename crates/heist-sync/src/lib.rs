@@ -18,11 +18,13 @@ pub mod cell;
 pub mod clock;
 mod parker;
 pub mod planted;
+mod prefetch;
 pub mod process;
 pub mod rand;
 mod warn;
 
 pub use parker::{Interrupt, Parker};
+pub use prefetch::prefetch;
 pub use warn::warn;
 
 /// std's reference count in every build. loom's own cannot be the receiver of a method (`self: &Arc<Self>`); where the count

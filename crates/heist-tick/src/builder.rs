@@ -296,9 +296,11 @@ impl Builder {
         if pool.is_foreign() {
             return Err(Error::Forked);
         }
-        let first_ns = match self.start_at {
-            Some(first) => ticks.ns_of(first),
-            None => ticks.now_ns().saturating_add(spread(ticks, period_ns)),
+        let now_ns = ticks.now_ns();
+        let at = |first_ns| Schedule::new(period_ns, self.overrun, first_ns);
+        let schedule = match self.start_at {
+            Some(first) => at(ticks.clock().ns_of(first)),
+            None => at(now_ns.saturating_add(spread(ticks, period_ns))).counted_from(now_ns),
         };
         let spec = Spec {
             name: self.name,
@@ -308,8 +310,7 @@ impl Builder {
             stops_on_panic: self.on_panic == OnPanic::Stop,
             watchdog: self.watchdog,
         };
-        let schedule = Schedule::new(period_ns, self.overrun, first_ns);
-        Cell::spawn(pool, spec, schedule, Recorder::new(self.percentiles, ticks.now_ns()), Box::new(f))
+        Cell::spawn(pool, spec, schedule, Recorder::new(self.percentiles, now_ns), Box::new(f))
             .map(Handle::new)
     }
 }

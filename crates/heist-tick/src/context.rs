@@ -2,9 +2,9 @@
 
 use crate::cell::Cell;
 use crate::cell::schedule::Run;
-use heist_pool::raw::pool::Pool;
+use heist_pool::raw::tick::Clock;
 use heist_sync::clock::Instant;
-use heist_sync::{StdArc as Arc, thread_local};
+use heist_sync::thread_local;
 use std::cell::Cell as StdCell;
 use std::time::Duration;
 
@@ -26,7 +26,8 @@ use std::time::Duration;
 pub enum Next {
     /// The next run, a period later.
     Continue,
-    /// The next run at that time; the periods count from there on.
+    /// The next run at that time; the periods count from there on. During a [`sprint`](crate::Handle::sprint) only what its last run says
+    /// counts.
     At(Instant),
     /// No more runs.
     Stop,
@@ -48,15 +49,15 @@ pub enum Next {
 /// ```
 #[derive(Debug)]
 pub struct Context {
-    pool: Arc<Pool>,
+    clock: Clock,
     run: Run,
     lateness_ns: u64,
     next_ns: Option<u64>,
 }
 
 impl Context {
-    pub(crate) fn new(pool: &Arc<Pool>, run: Run, lateness_ns: u64, next_ns: Option<u64>) -> Self {
-        Self { pool: Arc::clone(pool), run, lateness_ns, next_ns }
+    pub(crate) fn new(clock: &Clock, run: Run, lateness_ns: u64, next_ns: Option<u64>) -> Self {
+        Self { clock: clock.clone(), run, lateness_ns, next_ns }
     }
 
     /// How many periods this run stands for: one, and those that were skipped before it.
@@ -79,7 +80,7 @@ impl Context {
     /// tick.wait().unwrap();
     /// ```
     pub fn scheduled(&self) -> Instant {
-        self.pool.queues().ticks().instant_of(self.run.scheduled_ns)
+        self.clock.instant_of(self.run.scheduled_ns)
     }
 
     /// How long after that it has begun.
@@ -111,7 +112,7 @@ impl Context {
     /// tick.wait().unwrap();
     /// ```
     pub fn remaining(&self) -> Duration {
-        let now_ns = self.pool.queues().ticks().now_ns();
+        let now_ns = self.clock.now_ns();
         Duration::from_nanos(self.next_ns.map_or(0, |next_ns| next_ns.saturating_sub(now_ns)))
     }
 }

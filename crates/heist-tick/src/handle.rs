@@ -137,7 +137,8 @@ impl Handle {
         self.own_cell().stats()
     }
 
-    /// Gives the tick another period. It counts from the last run on: if that was longer ago, the next run is due now.
+    /// Gives the tick another period. It counts from the last run on: if that was longer ago, the next run is due now. A first
+    /// run keeps the time that [`start_at`](crate::Builder::start_at) has given it.
     ///
     /// Has no effect on a tick that is over.
     ///
@@ -264,7 +265,8 @@ impl Handle {
         is_news
     }
 
-    /// Begins again after a [`cancel`](Self::cancel), with the same closure and settings; the first run comes within a period.
+    /// Begins again after a [`cancel`](Self::cancel), with the same closure and settings; the first run comes within a period. The closure is
+    /// kept for that until the pool is closed, or the last handle is gone.
     ///
     /// ```
     /// use heist::tick::{self, Next};
@@ -298,7 +300,7 @@ impl Handle {
     /// ```
     ///
     /// # Errors
-    /// If it has ended with a panic.
+    /// If it has ended with a panic, also of a run that was under way when it was cancelled.
     ///
     /// # Panics
     /// If a run of this tick, or a closure that was submitted to it, calls this: it would wait for itself.

@@ -111,6 +111,8 @@ pub use heist_async::{TaskGroup, time};
 #[cfg(not(heist_model))]
 pub use heist_fork::WorkerLocal;
 #[cfg(not(heist_model))]
+#[cfg(feature = "tick")]
+pub use report::TickInfo;
 pub use report::{Report, ThreadInfo, ThreadState};
 
 /// The traits of parallel iterators, and (feature `async`) of tasks in scopes: `use heist::prelude::*`.

@@ -30,6 +30,9 @@ pub struct Report {
     /// Needs the feature `async`.
     #[cfg(feature = "async")]
     pub calls: Vec<CallInfo>,
+    /// Ticks of which a run, or a closure that was submitted to them, had not ended. Needs the feature `tick`.
+    #[cfg(feature = "tick")]
+    pub ticks: Vec<TickInfo>,
     /// How many threads had not left.
     pub threads: usize,
     /// What these threads were doing, those that do not work for the pool yet excepted.
@@ -111,17 +114,80 @@ impl fmt::Display for ThreadInfo {
     }
 }
 
+/// A tick of a pool that was under way a moment ago.
+///
+/// ```
+/// use heist::tick::{self, Next};
+/// use std::time::{Duration, Instant};
+///
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let (begin, begun) = std::sync::mpsc::channel();
+/// let (end, ended) = std::sync::mpsc::channel::<()>();
+/// tick::every(Duration::from_secs(1)).name("region 7").start_at(Instant::now()).spawn_on(&pool, move |_| {
+///     begin.send(()).unwrap();
+///     let _ = ended.recv();
+///     Next::Stop
+/// });
+/// begun.recv().unwrap();
+/// let report = pool.shutdown_within(Duration::from_millis(10)).unwrap();
+/// let stuck = &report.ticks[0];
+/// assert_eq!((stuck.name(), stuck.site().file()), (Some("region 7"), file!()));
+/// assert!(stuck.since() > Duration::ZERO && stuck.to_string().starts_with("the tick \"region 7\""));
+/// # drop(end);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
+#[cfg(feature = "tick")]
+#[derive(Clone, Debug)]
+pub struct TickInfo(heist_pool::raw::tick::TickNow);
+
+#[cfg(feature = "tick")]
+impl TickInfo {
+    /// The tick's name. See [`TickInfo`] for an example.
+    pub fn name(&self) -> Option<&str> {
+        self.0.name.as_deref()
+    }
+
+    /// Where it was spawned. See [`TickInfo`] for an example.
+    pub fn site(&self) -> &'static std::panic::Location<'static> {
+        self.0.site
+    }
+
+    /// For how long its run, or the closure that was submitted to it, had lasted. See [`TickInfo`] for an example.
+    pub fn since(&self) -> std::time::Duration {
+        self.0.since
+    }
+}
+
+#[cfg(feature = "tick")]
+impl fmt::Display for TickInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (site, since) = (self.site(), self.since());
+        match self.name() {
+            Some(name) => write!(f, "the tick {name:?} from {site} has been running for {since:?}"),
+            None => write!(f, "a tick from {site} has been running for {since:?}"),
+        }
+    }
+}
+
 impl Report {
     pub(crate) fn of(pool: &Pool, threads: usize) -> Self {
-        let workers = pool.threads().now().into_iter().map(ThreadInfo::new).collect();
         #[cfg(feature = "async")]
-        {
-            let (tasks, calls) = (dump_of(pool), dump_calls_of(pool));
-            let is_complete = threads == 0 && tasks.is_empty() && calls.is_empty();
-            Self { is_complete, tasks, calls, threads, workers }
-        }
+        let (tasks, calls) = (dump_of(pool), dump_calls_of(pool));
+        #[cfg(feature = "async")]
+        let are_tasks_over = tasks.is_empty() && calls.is_empty();
         #[cfg(not(feature = "async"))]
-        Self { is_complete: threads == 0, threads, workers }
+        let are_tasks_over = true;
+        Self {
+            is_complete: threads == 0 && are_tasks_over,
+            #[cfg(feature = "async")]
+            tasks,
+            #[cfg(feature = "async")]
+            calls,
+            #[cfg(feature = "tick")]
+            ticks: pool.queues().ticks().running().into_iter().map(TickInfo).collect(),
+            threads,
+            workers: pool.threads().now().into_iter().map(ThreadInfo::new).collect(),
+        }
     }
 }
 
@@ -143,6 +209,8 @@ impl fmt::Display for Report {
             self.tasks.iter().try_for_each(|task| writeln!(f, "  {task}"))?;
             self.calls.iter().try_for_each(|call| writeln!(f, "  {call}"))?;
         }
+        #[cfg(feature = "tick")]
+        self.ticks.iter().try_for_each(|tick| writeln!(f, "  {tick}"))?;
         Ok(())
     }
 }
@@ -150,7 +218,7 @@ impl fmt::Display for Report {
 impl ThreadPool {
     /// Closes the pool and waits until everything is over and every thread has left, but not longer than `limit`. Tasks that
     /// are not over then are aborted. The [`Report`] says what was left: the tasks and where they were spawned, the threads and what they
-    /// were doing, and the calls that had not ended.
+    /// were doing, and the calls and ticks that had not ended.
     ///
     /// Jobs and blocking calls cannot be aborted: they run on.
     ///

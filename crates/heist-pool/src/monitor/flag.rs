@@ -42,6 +42,11 @@ impl Flag {
         !self.0.swap(true, Ordering::Relaxed)
     }
 
+    /// The monitor watches, whether it was asked or not.
+    pub fn keep(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     /// Nobody watches from now on, and whoever queues something asks again.
     pub fn clear(&self) {
         self.0.store(false, Ordering::Relaxed);
@@ -51,6 +56,9 @@ impl Flag {
     /// does and nobody has asked for it.
     #[must_use]
     pub fn lower(&self, waits: impl FnOnce() -> bool) -> bool {
+        if !self.0.load(Ordering::Relaxed) {
+            return true;
+        }
         self.clear();
         // LIVENESS, ORDERING(MONITOR-E1): somebody may have queued a task and seen that we still watch. Our flag before our look;
         // partner: `raise`. Heavy, so that it costs them nothing; we come here once in a while.

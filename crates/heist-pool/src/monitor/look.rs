@@ -19,7 +19,7 @@ use heist_policy::{self as policy, Overtake, TasksView, tuning};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::Ordering;
 use std::sync::Weak;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// When the monitor looks again.
 #[must_use]
@@ -28,6 +28,8 @@ pub(super) enum Next {
     Soon,
     /// Something may still wait.
     Later,
+    /// Then, though nothing waits now: a tick is due about that time.
+    At(Instant),
     /// When the pool asks again.
     Forget,
 }
@@ -39,6 +41,8 @@ pub struct Look {
     seen: Vec<Seen>,
     /// Since when no thread that could run jobs has used CPU time, and how much it had used.
     asleep: Option<(Instant, Vec<(u16, u64)>)>,
+    /// When it looks, if the pool does not ask before. `None` while it is asked to.
+    pub(super) planned: Option<Instant>,
 }
 
 #[derive(Clone, Copy)]
@@ -50,7 +54,12 @@ struct Seen {
 
 impl Look {
     pub fn new(pool: Weak<Pool>) -> Self {
-        Self { pool, seen: Vec::new(), asleep: None }
+        Self { pool, seen: Vec::new(), asleep: None, planned: None }
+    }
+
+    /// Whether this pool is the one that it looks at.
+    pub(super) fn is_at(&self, pool: &Weak<Pool>) -> bool {
+        self.pool.ptr_eq(pool)
     }
 
     pub(super) fn look(&mut self) -> Next {
@@ -61,10 +70,11 @@ impl Look {
     }
 
     fn look_at(&mut self, pool: &Arc<Pool>) -> Next {
+        pool.watched().withdraw_plan();
         pool.watch_ticks();
         let table = pool.threads().table();
         let has_tasks = pool.queues().has_tasks(table);
-        let is_neglected = pool.driver().is_neglected();
+        let is_neglected = pool.is_driver_left() && pool.driver().is_neglected();
         let has_jobs = pool.watched().minds_jobs() && pool.queues().has_jobs(table);
         let mut view = TasksView {
             waiting: has_tasks || is_neglected,
@@ -109,8 +119,8 @@ impl Look {
         if is_short {
             pool.permits().wake_visible(pool);
         }
-        let waits = something_waits || is_short || pool.driver().is_unattended();
-        if waits && pool.active() > 0 {
+        if pool.active() > 0 && (something_waits || is_short || pool.is_driver_left()) {
+            pool.watched().is_on.keep();
             return if has_acted { Next::Soon } else { Next::Later };
         }
         self.forget(pool)
@@ -123,12 +133,18 @@ impl Look {
         let waits = || {
             pool.active() > 0
                 && (pool.queues().has_tasks(table)
-                    || pool.driver().is_unattended()
+                    || pool.is_driver_left()
                     || (pool.watched().minds_jobs()
                         && pool.permits().count(Count::Free) == 0
                         && pool.queues().has_jobs(table)))
         };
-        if pool.watched().is_on.lower(waits) { Next::Forget } else { Next::Later }
+        if !pool.watched().is_on.lower(waits) {
+            return Next::Later;
+        }
+        let Some(left_ns) = pool.next_look_in_ns() else { return Next::Forget };
+        pool.watched().plan(pool.queues().ticks().now_ns().saturating_add(left_ns));
+        // A time that the system's clock does not have does not come.
+        Instant::now().checked_add(Duration::from_nanos(left_ns)).map_or(Next::Forget, Next::At)
     }
 
     /// The permit that the thread holds.

@@ -14,7 +14,7 @@ use crate::pool::{Config, Pool};
 use flag::Flag;
 use heist_os::WokenFor;
 use heist_policy::tuning;
-use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use heist_sync::process::PerProcess;
 use heist_sync::{Condvar, Mutex, lock};
 use look::Next;
@@ -53,6 +53,8 @@ pub struct Watched {
     /// The program wants spare threads for jobs behind blocked ones.
     rescues: bool,
     has_warned: AtomicBool,
+    /// When the monitor looks though nobody has asked, in the pool's time; 0 if it does not.
+    planned_ns: AtomicU64,
 }
 
 impl Watched {
@@ -63,6 +65,7 @@ impl Watched {
             has_tasks: AtomicBool::new(false),
             rescues: config.rescues(),
             has_warned: AtomicBool::new(false),
+            planned_ns: AtomicU64::new(0),
         }
     }
 
@@ -90,6 +93,28 @@ impl Watched {
     #[inline]
     pub fn watch(&self) {
         self.is_on.raise(|| MONITOR.get().ask(Weak::clone(&self.pool)));
+    }
+
+    /// As [`watch`](Self::watch), for what may wait unseen from `at_ns` on: nobody has to be asked if the monitor looks shortly after that
+    /// anyway. The caller has fenced after what makes the difference.
+    pub fn watch_from(&self, at_ns: u64) {
+        // ORDERING(MONITOR-E2): the driver was left, or a tick was queued, before this look; partner: `withdraw_plan`.
+        let planned_ns = self.planned_ns.load(Ordering::Relaxed);
+        if planned_ns == 0 || planned_ns > at_ns.saturating_add(2 * tuning::LOOK_EVERY_MOST_NS) {
+            self.watch();
+        }
+    }
+
+    /// The monitor is going to look at `at_ns`.
+    fn plan(&self, at_ns: u64) {
+        self.planned_ns.store(at_ns.max(1), Ordering::Relaxed);
+    }
+
+    /// The monitor looks now: nobody relies on its plan any more.
+    fn withdraw_plan(&self) {
+        self.planned_ns.store(0, Ordering::Relaxed);
+        // ORDERING(MONITOR-E2): before the look; partner: `watch_from`. Who has relied on the plan is seen by the look.
+        fence(Ordering::SeqCst);
     }
 }
 
@@ -132,34 +157,57 @@ impl Monitor {
     }
 
     fn run(&self) {
-        let mut watched = Vec::<Look>::new();
+        let mut looks = Vec::<Look>::new();
         let mut period = LOOK_EVERY;
         loop {
-            let mut requests = lock(&self.requests);
             let before = Instant::now();
-            // LIVENESS: a pool is added under this lock and then notifies.
-            while requests.pools.is_empty() && watched.is_empty() {
-                requests = self.more.wait(requests).unwrap_or_else(PoisonError::into_inner);
+            for pool in self.wait(&looks) {
+                match looks.iter_mut().find(|look| look.is_at(&pool)) {
+                    Some(look) => look.planned = None,
+                    None => looks.push(Look::new(pool)),
+                }
             }
+            let is_asked = looks.iter().any(|look| look.planned.is_none());
             // A busy server stops and begins to wait many times a second: looks do not come more often for that.
             if before.elapsed() > period {
                 period = LOOK_EVERY;
             }
-            watched.extend(requests.pools.drain(..).map(Look::new));
-            drop(requests);
-            std::thread::sleep(period);
-            // Outside of the lock: a look may start threads.
+            if is_asked {
+                std::thread::sleep(period);
+            }
+            let now = Instant::now();
             let mut is_prompt = false;
-            watched.retain_mut(|look| match look.look() {
-                Next::Forget => false,
-                Next::Later => true,
-                Next::Soon => {
-                    is_prompt = true;
-                    true
+            looks.retain_mut(|look| {
+                if look.planned.is_some_and(|at| at > now) {
+                    return true;
                 }
+                let next = look.look();
+                is_prompt |= matches!(next, Next::Soon);
+                look.planned = if let Next::At(at) = next { Some(at) } else { None };
+                !matches!(next, Next::Forget)
             });
-            period = if is_prompt { LOOK_EVERY } else { (2 * period).min(LOOK_EVERY_MOST) };
+            if is_asked {
+                period = if is_prompt { LOOK_EVERY } else { (2 * period).min(LOOK_EVERY_MOST) };
+            }
         }
+    }
+
+    /// Sleeps until it is time to look at one of these, or another pool asks. Returns those that have asked.
+    fn wait(&self, looks: &[Look]) -> Vec<Weak<Pool>> {
+        let mut requests = lock(&self.requests);
+        // LIVENESS: a pool is added under this lock and then notifies.
+        while requests.pools.is_empty() && looks.iter().all(|look| look.planned.is_some()) {
+            let Some(at) = looks.iter().filter_map(|look| look.planned).min() else {
+                requests = self.more.wait(requests).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = at.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            requests = self.more.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        std::mem::take(&mut requests.pools)
     }
 }
 

@@ -18,6 +18,8 @@ impl Watched {
 
     pub fn watch(&self) {}
 
+    pub fn watch_from(&self, _: u64) {}
+
     pub fn watch_for(&self, _: WokenFor) {}
 }
 

@@ -307,7 +307,8 @@ impl Permits {
         if !is_alone && !is_planted("idle_arm_before_count") && pool.threads().table().arm_others(me) {
             barrier::heavy();
         }
-        !is_planted("idle_no_last_look") && pool.has_visible_work()
+        // Not for ticks: who is about to sleep waits for them, or somebody does (TICK-E1).
+        !is_planted("idle_no_last_look") && pool.queues().has_visible_work(pool.threads().table())
     }
 }
 

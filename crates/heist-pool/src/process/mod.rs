@@ -87,7 +87,7 @@ pub(crate) fn note_lost_panic() {
     HAS_LOST_PANIC.store(true, Ordering::Relaxed);
 }
 
-/// As [`end_child`], after something that may have panicked.
+/// As `end_child`, after something that may have panicked.
 #[cold]
 pub fn end_child_after(has_panicked: bool) -> ! {
     if has_panicked {

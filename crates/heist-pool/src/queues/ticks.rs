@@ -5,14 +5,17 @@
 //! its queue, so a thread that lends, blocks or leaves takes nothing with it.
 
 use super::load::Loads;
+use crate::clock::Clock;
 use crate::pool::Pool;
+use crate::watchdog::Reports;
 use crossbeam_utils::CachePadded;
 use heist_policy::tick::TickView;
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicU64, Ordering};
-use heist_sync::clock::Instant;
-use heist_sync::{Mutex, StdArc as Arc, lock};
+use heist_sync::planted::is_planted;
+use heist_sync::{Mutex, StdArc as Arc, lock, prefetch};
 use std::collections::BTreeMap;
+use std::panic::Location;
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -26,12 +29,34 @@ pub trait Tick: Send + Sync {
     /// The pool is closing: it should end.
     fn close(self: Arc<Self>);
 
+    /// For the watchdog: after how long something about it should be reported; [`NEVER`] if nothing is to come.
+    fn watchdog_ns(&self) -> u64;
+
     /// For the watchdog: whether something about it should be reported. Called every now and then, on any thread.
     fn is_overdue(&self, now_ns: u64) -> bool;
 
     /// Reports it, on a thread of its own.
     fn report(self: Arc<Self>);
+
+    /// What of it is under way at `now_ns`, for those who wonder what a pool waits for.
+    fn running(&self, _now_ns: u64) -> Option<TickNow> {
+        None
+    }
 }
+
+/// A tick of which a run, or a closure that was submitted to it, is under way.
+#[derive(Clone, Debug)]
+pub struct TickNow {
+    /// Its name.
+    pub name: Option<Box<str>>,
+    /// Where it was spawned.
+    pub site: &'static Location<'static>,
+    /// For how long.
+    pub since: Duration,
+}
+
+/// So many cache lines of a tick are asked for before it is taken: what a short run touches of it.
+const TICK_LINES: usize = 6;
 
 /// What travels through the queues.
 pub type TickRef = Arc<dyn Tick>;
@@ -63,6 +88,10 @@ pub struct Taken<'a> {
     pub from: u16,
     /// The index of the thread that has taken it. `None` if that has no permit.
     pub index: Option<u16>,
+    /// Whether it stays with that index from here on: another thread serves the one that it was in, and was late.
+    pub moves: bool,
+    /// When it was taken.
+    pub at_ns: u64,
 }
 
 impl Taken<'_> {
@@ -93,6 +122,8 @@ struct Entries {
     loose: BTreeMap<Key, (TickRef, u64)>,
     /// Those that only the holder of the index may run.
     pinned: BTreeMap<Key, TickRef>,
+    /// How many have been queued.
+    queued: u64,
 }
 
 impl TickQueue {
@@ -110,6 +141,10 @@ impl TickQueue {
         let mut entries = lock(&self.entries);
         let result = change(&mut entries);
         let loose = entries.loose.first_key_value();
+        if let Some((_, (next, _))) = loose {
+            // Of many ticks most are far away in memory. This one comes near while another runs.
+            prefetch(Arc::as_ptr(next), TICK_LINES);
+        }
         let (loose_due_ns, stealable_ns) =
             loose.map_or((NEVER, NEVER), |(key, (_, stealable_ns))| (key.due_ns, *stealable_ns));
         let pinned_ns = entries.pinned.keys().next().map_or(NEVER, |key| key.due_ns);
@@ -122,53 +157,56 @@ impl TickQueue {
     }
 }
 
+/// How often the watchdog looks for ticks with this watchdog: often enough to tell within half of that time more.
+fn watch_every_ns(watchdog_ns: u64) -> u64 {
+    if watchdog_ns == NEVER { NEVER } else { (watchdog_ns / 2).max(tuning::TICK_WATCH_LEAST_NS) }
+}
+
 /// The tick queues of a pool, and all its ticks.
 pub struct Ticks {
-    epoch: Instant,
+    clock: Clock,
     queues: Box<[CachePadded<TickQueue>]>,
-    numbers: AtomicU64,
     spawned: AtomicU64,
     loads: Loads,
     all: Mutex<All>,
     /// When the watchdog looks next, and how often it does.
     watch_next_ns: AtomicU64,
     watch_every_ns: AtomicU64,
+    reports: Reports,
 }
 
 /// Every tick that is not over, queued or not.
 #[derive(Default)]
 struct All {
     ticks: BTreeMap<u64, Weak<dyn Tick>>,
+    next_id: u64,
+    /// How often a watchdog has become more strict.
+    watch_changes: u64,
     is_closed: bool,
 }
 
 impl Ticks {
     pub(crate) fn new(permits: usize) -> Self {
         Self {
-            epoch: Instant::now(),
+            clock: Clock::new(),
             queues: (0..permits).map(|_| CachePadded::new(TickQueue::new())).collect(),
-            numbers: AtomicU64::new(0),
             spawned: AtomicU64::new(0),
             loads: Loads::new(permits),
             all: Mutex::new(All::default()),
             watch_next_ns: AtomicU64::new(NEVER),
             watch_every_ns: AtomicU64::new(NEVER),
+            reports: Reports::default(),
         }
     }
 
-    /// The pool's time: nanoseconds since it was made.
+    /// What the time is, and was.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Now, in the pool's time.
     pub fn now_ns(&self) -> u64 {
-        self.epoch.elapsed().as_nanos() as u64
-    }
-
-    /// An instant in the pool's time; 0 for one before the pool.
-    pub fn ns_of(&self, at: Instant) -> u64 {
-        u64::try_from(at.saturating_duration_since(self.epoch).as_nanos()).unwrap_or(NEVER)
-    }
-
-    /// The other way round.
-    pub fn instant_of(&self, ns: u64) -> Instant {
-        self.epoch + Duration::from_nanos(ns)
+        self.clock.now_ns()
     }
 
     /// Counts the ticks that are spawned, from one on.
@@ -187,19 +225,38 @@ impl Ticks {
         if all.is_closed {
             return None;
         }
-        // Often enough to tell within half of that time more.
-        let every_ns = (watchdog_ns / 2).max(tuning::TICK_WATCH_LEAST_NS);
-        self.watch_every_ns.fetch_min(every_ns, Ordering::Relaxed);
-        self.watch_next_ns.fetch_min(self.now_ns().saturating_add(every_ns), Ordering::Relaxed);
-        let id = self.next_number();
+        self.watch(&mut all, watchdog_ns);
+        let id = all.next_id;
+        all.next_id += 1;
         all.ticks.insert(id, tick);
         Some(id)
+    }
+
+    /// The watchdog looks often enough for this, too.
+    fn watch(&self, all: &mut All, watchdog_ns: u64) {
+        all.watch_changes += 1;
+        let every_ns = watch_every_ns(watchdog_ns);
+        self.watch_every_ns.fetch_min(every_ns, Ordering::Relaxed);
+        self.watch_next_ns.fetch_min(self.now_ns().saturating_add(every_ns), Ordering::Relaxed);
+    }
+
+    /// The watchdog of a tick has become more strict. Returns when it looks next.
+    pub(crate) fn watch_more(&self, watchdog_ns: u64) -> u64 {
+        self.watch(&mut lock(&self.all), watchdog_ns);
+        self.watch_next_ns()
     }
 
     /// A tick is over.
     pub fn delist(&self, id: u64) {
         let gone = lock(&self.all).ticks.remove(&id);
         drop(gone);
+    }
+
+    /// What is under way.
+    pub fn running(&self) -> Vec<TickNow> {
+        let all: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
+        let now_ns = self.now_ns();
+        all.iter().filter_map(|tick| tick.running(now_ns)).collect()
     }
 
     /// The pool is closing: no more ticks, and those that are there end.
@@ -212,10 +269,6 @@ impl Ticks {
         ticks.into_iter().for_each(Tick::close);
     }
 
-    fn next_number(&self) -> u64 {
-        self.numbers.fetch_add(1, Ordering::Relaxed)
-    }
-
     fn queue(&self, index: u16) -> &TickQueue {
         &self.queues[usize::from(index)]
     }
@@ -223,12 +276,15 @@ impl Ticks {
     /// Queues a tick. The caller goes on with [`Pool::hasten`] once it has released its own locks.
     pub fn push(&self, index: u16, when: When, tick: TickRef) -> Key {
         let is_pinned = when.stealable_ns == NEVER;
-        let key = Key { due_ns: when.due_ns, number: self.next_number(), is_pinned };
-        self.queue(index).change(|entries| match is_pinned {
-            true => drop(entries.pinned.insert(key, tick)),
-            false => drop(entries.loose.insert(key, (tick, when.stealable_ns))),
-        });
-        key
+        self.queue(index).change(|entries| {
+            let key = Key { due_ns: when.due_ns, number: entries.queued, is_pinned };
+            entries.queued += 1;
+            match is_pinned {
+                true => drop(entries.pinned.insert(key, tick)),
+                false => drop(entries.loose.insert(key, (tick, when.stealable_ns))),
+            }
+            key
+        })
     }
 
     /// Takes a tick back out of its queue. `None` if a thread has taken it to run it.
@@ -271,8 +327,16 @@ impl Ticks {
         self.queue(index).change(|entries| {
             let first = entries.loose.first_entry()?;
             let from_ns = if is_open { first.key().due_ns } else { first.get().1 };
-            (from_ns <= now_ns).then(|| first.remove().0)
+            (from_ns <= now_ns).then(|| match is_planted("tick_thief_leaves_it") {
+                true => Arc::clone(&first.get().0),
+                false => first.remove().0,
+            })
         })
+    }
+
+    /// What the watchdog has found.
+    pub fn reports(&self) -> &Reports {
+        &self.reports
     }
 
     /// When the watchdog looks next.
@@ -293,7 +357,20 @@ impl Ticks {
         {
             return Vec::new();
         }
-        let all: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
-        all.into_iter().filter(|tick| tick.is_overdue(now_ns)).collect()
+        let all = lock(&self.all);
+        let (changes, mut ticks) =
+            (all.watch_changes, all.ticks.values().filter_map(Weak::upgrade).collect::<Vec<_>>());
+        drop(all);
+        // A tick's own lock comes before that of the list.
+        let strictest_ns = ticks.iter().map(|tick| tick.watchdog_ns()).min().unwrap_or(NEVER);
+        ticks.retain(|tick| tick.is_overdue(now_ns));
+        let all = lock(&self.all);
+        if all.watch_changes == changes {
+            let every_ns = watch_every_ns(strictest_ns);
+            self.watch_every_ns.store(every_ns, Ordering::Relaxed);
+            self.watch_next_ns.store(now_ns.saturating_add(every_ns), Ordering::Relaxed);
+        }
+        drop(all);
+        ticks
     }
 }

@@ -5,7 +5,7 @@ use super::permit::OwnPermit;
 use super::shared::Role;
 use super::tasks::OwnTasks;
 use super::{Status, WorkerShared};
-use crate::permits::Count;
+use crate::permits::{Count, Counters};
 use crate::places::Places;
 use crate::queues::forks::{Care, Claimed, Look};
 use crate::queues::job::JobRef;
@@ -14,6 +14,7 @@ use crate::queues::ticks::{Taken, TickRef};
 use heist_deque::Steal;
 use heist_os::WokenFor;
 use heist_policy::{self as policy, Ladder, Limits, Source, Sources, tuning};
+use heist_sync::atomic::{Ordering, fence};
 use heist_sync::clock::Instant;
 use heist_sync::planted::is_planted;
 use heist_sync::rand::Random;
@@ -174,8 +175,9 @@ pub(super) struct Search {
     ranks: RefCell<Vec<u8>>,
     /// Since when it has seen something in the injector and run its own.
     injected_since: Cell<Option<Instant>>,
-    /// What it ran last.
+    /// What it ran last, and whether that was a tick.
     last: Cell<WokenFor>,
+    is_after_tick: Cell<bool>,
     /// When it last asked whether it shares a CPU with its victim.
     left_cpu: Cell<Option<Instant>>,
     /// How long ticks have run here, and since when that is counted, in the pool's time.
@@ -192,6 +194,7 @@ impl Search {
             ranks: RefCell::default(),
             injected_since: Cell::new(None),
             last: Cell::new(WokenFor::Job),
+            is_after_tick: Cell::new(false),
             left_cpu: Cell::new(None),
             tick_ns: Cell::new(0),
             window_ns: Cell::new(0),
@@ -216,6 +219,10 @@ impl Search {
     #[inline(never)]
     fn search_far<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
         if !self.is_on.get() {
+            // Only a tick could turn up, and for the next of those it sleeps, so that more than one is due when it rises.
+            if self.is_after_tick.get() && runs_alone(me, me.permits().counters()) {
+                return None;
+            }
             if !me.permits().try_search(me.pool.active()) {
                 return None;
             }
@@ -266,8 +273,11 @@ impl Search {
                     return None;
                 }
                 let look = || self.look_near(me, tasks, What::Tasks);
-                let tick = || me.pool.take_tick(None).map(|(tick, taken)| Found::Tick(tick, taken));
-                let found = tick().or_else(look).or_else(|| {
+                let ticks = me.pool.queues().ticks();
+                let tick =
+                    || me.pool.take_tick(None, ticks.now_ns()).map(|(tick, taken)| Found::Tick(tick, taken));
+                let tick = if me.pool.driver().has_ticks() { tick() } else { None };
+                let found = tick.or_else(look).or_else(|| {
                     tasks.poll_driver(me);
                     look().or_else(|| self.steal(me, What::Tasks, &mut Memory::default()))
                 });
@@ -299,8 +309,9 @@ impl Search {
 
     #[inline(never)]
     fn find_near_and_ticks<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
-        let tick = || me.pool.take_tick(permit.index()).map(|(tick, taken)| Found::Tick(tick, taken));
-        if !self.must_leave_ticks(me) {
+        let now_ns = me.pool.queues().ticks().now_ns();
+        let tick = || me.pool.take_tick(permit.index(), now_ns).map(|(tick, taken)| Found::Tick(tick, taken));
+        if !self.must_leave_ticks(now_ns) {
             return tick().or_else(|| self.find_near_but_ticks(me, tasks));
         }
         self.find_near_but_ticks(me, tasks).or_else(|| {
@@ -311,11 +322,11 @@ impl Search {
     }
 
     /// Whether ticks have had so much of this thread's time that jobs and tasks come first.
-    fn must_leave_ticks(&self, me: &Me) -> bool {
+    fn must_leave_ticks(&self, now_ns: u64) -> bool {
         if self.tick_ns.get() == 0 {
             return false;
         }
-        let window_ns = me.pool.queues().ticks().now_ns().saturating_sub(self.window_ns.get());
+        let window_ns = now_ns.saturating_sub(self.window_ns.get());
         let must = policy::tick::ticks_must_yield(self.tick_ns.get(), window_ns);
         if !must && window_ns > tuning::TICK_WINDOW_NS {
             self.tick_ns.set(0);
@@ -323,10 +334,10 @@ impl Search {
         must
     }
 
-    /// A tick has run here for this long.
-    pub fn note_tick(&self, me: &Me, took_ns: u64) {
+    /// A tick that was taken at `begun_ns` has run here for this long.
+    pub fn note_tick(&self, begun_ns: u64, took_ns: u64) {
         if self.tick_ns.get() == 0 {
-            self.window_ns.set(me.pool.queues().ticks().now_ns().saturating_sub(took_ns));
+            self.window_ns.set(begun_ns);
         }
         self.tick_ns.set(self.tick_ns.get() + took_ns);
     }
@@ -432,6 +443,9 @@ impl Search {
         }
         let counters = me.permits().end_search();
         let silent = is_planted("idle_last_searcher_is_silent");
+        if matches!(found, Found::Tick(..)) && !owes_a_search(me, counters) {
+            return;
+        }
         if !silent && policy::on_found_work(counters.view()) == policy::Wake::One {
             me.permits().wake_one(&me.pool, None, found.what());
         } else if counters.get(Count::Free) == 0 {
@@ -454,6 +468,7 @@ impl Search {
     #[inline]
     pub fn note_run(&self, me: &Me, found: &Found<'_>) {
         self.last.set(found.what());
+        self.is_after_tick.set(matches!(found, Found::Tick(..)));
         if let Found::Fork { victim, .. } = found {
             self.part_from(me, victim);
         }
@@ -472,6 +487,22 @@ impl Search {
             heist_os::leave_cpu(system, cpu);
         }
     }
+}
+
+/// Whether no other thread of the pool is awake, so that none has jobs of its own that others could take.
+fn runs_alone(me: &Me, counters: Counters) -> bool {
+    counters.get(Count::Free) + 1 == me.permits().in_use(&me.pool) && counters.get(Count::Overtaking) == 0
+}
+
+/// Whether there may be work that was announced to nobody because this thread searched, which has found a tick and does not search any more.
+fn owes_a_search(me: &Me, counters: Counters) -> bool {
+    if !runs_alone(me, counters) {
+        return true;
+    }
+    // LIVENESS: who rises from here on looks for sleepers at its first push. ORDERING(PERMIT-E3): the end of our search before our look;
+    // partner: `announce`.
+    fence(Ordering::SeqCst);
+    me.pool.queues().has_visible_work(me.pool.threads().table())
 }
 
 /// A job that only the holder of this thread's permit may run. It tells its index, so that is observed from here on.

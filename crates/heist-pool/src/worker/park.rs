@@ -6,6 +6,7 @@ use super::shared::{Given, Role};
 use super::tasks::OwnTasks;
 use crate::permits::{Count, Open};
 use heist_policy::tuning;
+use heist_sync::atomic::{Ordering, fence};
 use heist_sync::clock::Instant;
 use heist_sync::planted::is_planted;
 use heist_trace::Kind;
@@ -135,7 +136,7 @@ impl Sleep {
                     me.trace(Kind::Wake, u32::from(me.id()));
                     // A thread that leaves the driver for work that may be long leaves it to the monitor.
                     if pool.driver().is_unattended() {
-                        pool.watched().watch();
+                        self.leave_to_monitor(me);
                     }
                     return Slept::Searching;
                 }
@@ -206,9 +207,15 @@ impl Sleep {
             me.permits().wake_for_bound(pool);
             return Some(false);
         }
-        // Nobody sits in the driver.
-        pool.watched().watch();
+        self.leave_to_monitor(me);
         Some(true)
+    }
+
+    /// Nobody sits in the driver from here on.
+    fn leave_to_monitor(&self, me: &Me) {
+        // ORDERING(MONITOR-E2): see `watch_from`.
+        fence(Ordering::SeqCst);
+        me.pool.watched().watch_from(me.pool.queues().ticks().now_ns());
     }
 
     /// A parked thread has found tasks in the driver. True if it may run them.

@@ -62,7 +62,8 @@ impl Worker {
             }),
             Found::Tick(tick, taken) => self.run_one(Doing::Tick, 0, || {
                 let took_ns = tick.run(&taken);
-                self.search.note_tick(&self.me, took_ns);
+                self.search.note_tick(taken.at_ns, took_ns);
+                self.tasks.note_tick();
             }),
         }
     }

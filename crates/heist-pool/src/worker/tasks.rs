@@ -7,6 +7,7 @@ use crate::queues::SLOTS;
 use crate::queues::task::{Place, TaskRef};
 use crate::queues::ticks::NEVER;
 use heist_os::WokenFor;
+use heist_policy::tick as policy;
 use heist_policy::tuning::{self, LIFO_RUNS_MOST};
 use heist_sync::atomic::{Ordering, fence};
 use std::cell::Cell;
@@ -23,6 +24,8 @@ pub(super) struct OwnTasks {
     is_precise: Cell<bool>,
     /// How many polls in a row went to the LIFO slot.
     lifo_runs: Cell<u32>,
+    /// How many ticks it has run since it last slept.
+    ran: Cell<u32>,
 }
 
 impl OwnTasks {
@@ -65,9 +68,7 @@ impl OwnTasks {
         let at_most = (until_ns < NEVER).then(|| {
             self.ask_for_precision(me);
             let left_ns = until_ns.saturating_sub(ticks.now_ns());
-            // What is due already does not wait for what is due soon.
-            let sleep_ns = if left_ns == 0 { 0 } else { left_ns.max(tuning::TICK_SLEEP_LEAST_NS) };
-            Duration::from_nanos(sleep_ns.max(least_ns))
+            Duration::from_nanos(policy::sleep_ns(left_ns, self.ran.get()).max(least_ns))
         });
         let parker = me.shared.parker();
         // LIVENESS(TICK-E1): who queues an earlier tick from here on leaves a token, and with a token neither of these waits.
@@ -83,11 +84,17 @@ impl OwnTasks {
             None => {}
         }
         drop(driver);
+        self.ran.set(0);
         // ORDERING(TICK-E1): the lock is free before this thread asks whether it should sit there again, or somebody else; partner:
         // `Pool::hasten`, which may still have seen it waiting.
         fence(Ordering::SeqCst);
         pool.watch_ticks();
         true
+    }
+
+    /// This thread has run a tick.
+    pub fn note_tick(&self) {
+        self.ran.set(self.ran.get().saturating_add(1));
     }
 
     /// The system should wake this thread when it is time, and not when it suits.

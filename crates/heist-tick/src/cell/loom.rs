@@ -82,7 +82,9 @@ fn tick() -> (Arc<Pool>, Arc<Cell>, Touched) {
 
 /// As a worker at its loop's bottom: runs what is due, once.
 fn serve(pool: &Pool, index: u16) -> bool {
-    let Some((tick, taken)) = pool.take_tick(Some(index)) else { return false };
+    let Some((tick, taken)) = pool.take_tick(Some(index), pool.queues().ticks().now_ns()) else {
+        return false;
+    };
     tick.run(&taken);
     true
 }
@@ -109,7 +111,7 @@ fn a_cancel_against_a_run() {
     });
 }
 
-/// Bug hunted: two workers have the tick at once, one as its own and one as a thief, or both as thieves.
+/// Bug hunted: two workers have the tick at once, one as its own and one as a thief, or both as thieves (`tick_thief_leaves_it`).
 fn two_workers(is_first: bool, one: u16, other: u16) {
     let (pool, cell, touched) = tick();
     let (here, there) = (pool.clone(), pool.clone());
@@ -119,6 +121,7 @@ fn two_workers(is_first: bool, one: u16, other: u16) {
     assert_eq!(cell.ended(0), None);
     cell.cancel();
     settle(&pool, &cell, false);
+    assert_eq!(Arc::strong_count(&cell), 1, "no queue has it any more");
 }
 
 #[test]

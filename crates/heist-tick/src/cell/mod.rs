@@ -59,15 +59,11 @@ pub(crate) enum End {
     Panicked(String),
 }
 
-/// What is under a tick's lock.
+/// What is under a tick's lock. First what each run touches, so that it is in few lines of the cache.
+#[repr(C)]
 struct State {
     schedule: Schedule,
     place: Place,
-    end: Option<End>,
-    /// How often it was over: it may be rescheduled after that.
-    ends: u64,
-    /// Its number in the pool's list, while it is there.
-    id: Option<u64>,
     /// The index that serves it, and what it adds to the load there.
     index: u16,
     share: Share,
@@ -80,9 +76,15 @@ struct State {
     closures_from_ns: Option<u64>,
     /// Since when the run or closure lasts that is under way.
     begun_ns: Option<u64>,
+    recorder: Recorder,
+    end: Option<End>,
+    /// How often it was over: it may be rescheduled after that, unless the pool is closed.
+    ends: u64,
+    is_closed: bool,
+    /// Its number in the pool's list, while it is there.
+    id: Option<u64>,
     /// Threads that wait for its end.
     waiters: Vec<Arc<Parker>>,
-    recorder: Recorder,
     watched: Watched,
 }
 
@@ -93,16 +95,16 @@ impl State {
     }
 
     /// When it is to be run next, a run or a closure.
-    fn when(&self, spec: &Spec, steal_after_ns: u64) -> Option<When> {
+    fn when(&self, steal_after_ns: u64) -> Option<When> {
         let run_ns = self.schedule.due_ns();
         let oldest_ns = self.submitted.front().map(|submitted| submitted.at_ns);
         let closures_ns =
             oldest_ns.map(|at_ns| self.closures_from_ns.map_or(at_ns, |from_ns| at_ns.max(from_ns)));
         let due_ns = run_ns.into_iter().chain(closures_ns).min()?;
         let late_from_ns = run_ns.into_iter().chain(oldest_ns).min()?;
-        let stealable_ns = match spec.is_pinned {
-            true => NEVER,
-            false => late_from_ns.saturating_add(steal_after_ns).max(due_ns).min(NEVER - 1),
+        let stealable_ns = match steal_after_ns {
+            NEVER => NEVER,
+            ns => late_from_ns.saturating_add(ns).max(due_ns).min(NEVER - 1),
         };
         Some(When { due_ns, stealable_ns })
     }
@@ -120,12 +122,14 @@ struct Aftermath {
 }
 
 /// See the module.
+#[repr(C)]
 pub(crate) struct Cell {
     this: Weak<Cell>,
     pool: Arc<Pool>,
-    spec: Spec,
+    /// How late it may be before others may take it; [`NEVER`] if it is pinned.
     steal_after_ns: u64,
     state: Mutex<State>,
+    spec: Spec,
 }
 
 fn nanos(time: Duration) -> u64 {
@@ -143,11 +147,16 @@ impl Cell {
     ) -> Result<Arc<Self>, Error> {
         let index = pool.queues().ticks().loads().least(pool.active().max(1));
         let steal_after = spec.steal_after.or(pool.config().tick_steal_after);
+        let steal_after_ns = match spec.is_pinned {
+            true => NEVER,
+            false => steal_after.map_or(TICK_STEAL_AFTER_NS, nanos).min(NEVER - 1),
+        };
         let state = State {
             schedule,
             place: Place::Resting,
             end: None,
             ends: 0,
+            is_closed: false,
             id: None,
             index,
             share: None,
@@ -163,9 +172,9 @@ impl Cell {
         let cell = Arc::new_cyclic(|this| Self {
             this: this.clone(),
             pool: Arc::clone(pool),
-            steal_after_ns: steal_after.map_or(TICK_STEAL_AFTER_NS, nanos),
-            spec,
+            steal_after_ns,
             state: Mutex::new(state),
+            spec,
         });
         let aftermath = cell.begin(&mut lock(&cell.state))?;
         cell.follow_up(aftermath, false);
@@ -176,7 +185,9 @@ impl Cell {
     fn begin(&self, state: &mut State) -> Result<Aftermath, Error> {
         let this: Weak<dyn Tick> = self.this.clone();
         let id = self.ticks().enlist(this, self.watchdog_ns(state)).ok_or(Error::PoolClosed)?;
-        state.id = Some(id);
+        if let Some(before) = state.id.replace(id) {
+            self.ticks().delist(before);
+        }
         state.place = Place::Resting;
         self.ticks().loads().add(state.index, state.share);
         Ok(self.settle(state))
@@ -207,10 +218,15 @@ impl Cell {
         if state.end.is_some() {
             return None;
         }
+        let before_ns = self.watchdog_ns(&state);
         let result = change(&mut state.schedule, self.ticks().now_ns());
+        let watchdog_ns = self.watchdog_ns(&state);
         let aftermath = self.settle(&mut state);
         drop(state);
         self.follow_up(aftermath, false);
+        if watchdog_ns < before_ns {
+            self.pool.hasten_watchdog(watchdog_ns);
+        }
         Some(result)
     }
 
@@ -260,8 +276,8 @@ impl Cell {
             return Err(Error::NotCancelled);
         }
         let before = state.schedule;
-        let first_ns = first_ns(&before, self.ticks().now_ns());
-        state.schedule.restart(first_ns);
+        let now_ns = self.ticks().now_ns();
+        state.schedule.restart(first_ns(&before, now_ns), now_ns);
         state.end = None;
         match self.begin(&mut state) {
             Ok(aftermath) => {
@@ -323,7 +339,7 @@ impl Cell {
         if state.schedule.is_ending() && is_all_run {
             return self.finish(state);
         }
-        let Some(when) = state.when(&self.spec, self.steal_after_ns) else {
+        let Some(when) = state.when(self.steal_after_ns) else {
             state.place = Place::Resting;
             self.pool.driver().remove_tick();
             return Aftermath::default();
@@ -339,13 +355,25 @@ impl Cell {
         self.pool.driver().remove_tick();
         state.place = Place::Over;
         state.ends += 1;
-        let delisted = state.id.take();
-        if delisted.is_some() {
-            self.ticks().loads().remove(state.index, state.share);
-        }
-        // A cancelled one may be rescheduled.
-        let body = if state.end == Some(End::Cancelled) { None } else { state.body.take() };
+        self.ticks().loads().remove(state.index, state.share);
+        // A cancelled one may be rescheduled, and keeps its place in the pool's list: with the pool its closure goes.
+        let is_kept = state.end == Some(End::Cancelled) && !state.is_closed;
+        let delisted = if is_kept { None } else { state.id.take() };
+        let body = if is_kept { None } else { state.body.take() };
         Aftermath { delisted, waiters: std::mem::take(&mut state.waiters), body, queued_at: None }
+    }
+
+    /// The pool is closed: no more runs, and nothing is kept for later.
+    fn end_with_pool(&self) {
+        let mut state = lock(&self.state);
+        state.is_closed = true;
+        if state.place == Place::Over {
+            let body = state.body.take();
+            drop(state);
+            return discard(body);
+        }
+        drop(state);
+        self.cancel();
     }
 
     /// What a change has led to, without the lock. `comes_back`: the calling thread has run the tick and looks for others next.
@@ -372,13 +400,15 @@ fn discard<T>(theirs: T) {
 impl Drop for Cell {
     fn drop(&mut self) {
         let mut state = lock(&self.state);
-        let (id, index, share) = (state.id, state.index, state.share);
+        let (id, place, index, share) = (state.id, state.place, state.index, state.share);
         let body = state.body.take();
         drop(state);
-        // One that was paused, and that nobody can resume.
+        // One that was paused or cancelled, and that nobody can resume or reschedule.
         if let Some(id) = id {
             self.ticks().delist(id);
-            self.ticks().loads().remove(index, share);
+            if place != Place::Over {
+                self.ticks().loads().remove(index, share);
+            }
         }
         discard(body);
     }

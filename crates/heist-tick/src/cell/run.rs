@@ -1,15 +1,16 @@
 //! The side of the thread that has the token.
 
 use super::schedule::Step;
-use super::{Cell, Place, State, Submitted};
+use super::{Cell, Place, Spec, State, Submitted};
 use crate::cell::End;
 use crate::context::{Context, Running};
 use crate::report::{self, Report};
 use heist_policy::tick as policy;
 use heist_pool::raw::job::{self, Payload};
 use heist_pool::raw::process;
-use heist_pool::raw::tick::{Taken, Tick};
+use heist_pool::raw::tick::{NEVER, Taken, Tick, TickNow};
 use heist_sync::{MutexGuard, StdArc as Arc, lock};
+use std::time::Duration;
 
 /// What the thread does next.
 enum Todo {
@@ -24,21 +25,26 @@ struct Turn {
     /// How long closures have run in a row.
     closures_ns: u64,
     has_run_closure: bool,
+    /// When the last of what it has done has ended.
+    ended_ns: u64,
     /// A panic to tell of.
     panicked: Option<Payload>,
 }
 
 impl State {
     /// See *What is due* in the README.
-    fn next(&mut self, turn: &Turn, now_ns: u64, next_due_ns: u64) -> Todo {
+    fn next(&mut self, turn: &Turn, now_ns: u64, next_due_ns: impl FnOnce() -> u64) -> Todo {
         let run_ns = self.schedule.due_ns();
         let is_run_due = run_ns.is_some_and(|due_ns| due_ns <= now_ns);
+        if self.submitted.is_empty() {
+            return if is_run_due { Todo::Run } else { Todo::Nothing };
+        }
         let may_begin = if self.schedule.is_ending() {
             true
         } else if is_run_due {
             !turn.has_run_closure
         } else {
-            let due_ns = next_due_ns.min(run_ns.unwrap_or(next_due_ns));
+            let due_ns = next_due_ns().min(run_ns.unwrap_or(NEVER));
             let until_due_ns = due_ns.saturating_sub(now_ns);
             // LIVENESS: they make room once. Two ticks whose closures made room for each other would else take turns forever.
             let is_their_turn = self.closures_from_ns.is_some() && !turn.has_run_closure;
@@ -72,9 +78,9 @@ impl Cell {
         &'a self,
         mut state: MutexGuard<'a, State>,
         closure: Submitted,
+        begun_ns: u64,
         turn: &mut Turn,
     ) -> MutexGuard<'a, State> {
-        let begun_ns = self.ticks().now_ns();
         state.begun_ns = Some(begun_ns);
         state.closures_from_ns = None;
         drop(state);
@@ -87,6 +93,7 @@ impl Cell {
         state.begun_ns = None;
         state.recorder.record_closure(ended_ns, took_ns);
         turn.closures_ns += took_ns;
+        turn.ended_ns = ended_ns;
         turn.has_run_closure = true;
         if let Err(payload) = result {
             // As that of a detached job: it is none of the tick's.
@@ -99,9 +106,13 @@ impl Cell {
     }
 
     /// One run of the tick.
-    fn run_once<'a>(&'a self, mut state: MutexGuard<'a, State>, turn: &mut Turn) -> MutexGuard<'a, State> {
-        let ticks = self.ticks();
-        let begun_ns = ticks.now_ns();
+    fn run_once<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        begun_ns: u64,
+        turn: &mut Turn,
+    ) -> MutexGuard<'a, State> {
+        let clock = self.ticks().clock();
         let run = state.schedule.begin(begun_ns);
         let lateness_ns = begun_ns.saturating_sub(run.scheduled_ns);
         if run.count > 1 {
@@ -110,13 +121,16 @@ impl Cell {
         let next_ns = state.schedule.due_ns();
         state.begun_ns = Some(begun_ns);
         let mut body = state.body.take().expect("only the thread with the token takes it");
+        let mean_ns = state.mean_ns;
         drop(state);
-        let mut context = Context::new(&self.pool, run, lateness_ns, next_ns);
+        self.pool.relieve(lateness_ns, begun_ns, mean_ns);
+        let mut context = Context::new(clock, run, lateness_ns, next_ns);
         let running = Running::enter(self);
         let result = job::halt_unwinding(|| body(&mut context));
         self.end_if_child(result.is_err());
         drop(running);
-        let ended_ns = ticks.now_ns();
+        let ended_ns = clock.now_ns();
+        turn.ended_ns = ended_ns;
         let mut state = lock(&self.state);
         state.body = Some(body);
         state.begun_ns = None;
@@ -127,11 +141,12 @@ impl Cell {
         }
         self.note_load(&mut state, took_ns);
         let step = match result {
-            Ok(next) => Step::new(next, |at| ticks.ns_of(at)),
+            Ok(next) => Step::new(next, |at| clock.ns_of(at)),
             Err(payload) => {
                 state.recorder.record_panic();
                 let step = if self.spec.stops_on_panic { Step::Stop } else { Step::Continue };
-                if state.end.is_none() && step == Step::Stop {
+                // Also if it was cancelled meanwhile: whoever waits should know.
+                if step == Step::Stop {
                     state.end = Some(End::Panicked(report::message(&*payload)));
                 }
                 turn.panicked = Some(payload);
@@ -152,29 +167,28 @@ impl Cell {
     fn note_load(&self, state: &mut State, took_ns: u64) {
         /// The newest run counts for one part in so many.
         const WEIGHT: u64 = 8;
-        const SECOND_NS: u128 = 1_000_000_000;
         state.mean_ns = match state.share {
             None => took_ns,
             Some(_) => state.mean_ns - state.mean_ns / WEIGHT + took_ns / WEIGHT,
         };
-        let share_ns = u128::from(state.mean_ns) * SECOND_NS / u128::from(state.schedule.period_ns());
-        let share = Some(share_ns.min(SECOND_NS) as u64);
-        if share != state.share {
+        let share = policy::share(state.mean_ns, state.schedule.period_ns());
+        // All threads share the loads, so they hear of what matters only.
+        if state.share.is_none_or(|before| policy::is_news(before, share, state.schedule.period_ns())) {
             let loads = self.ticks().loads();
             loads.remove(state.index, state.share);
-            loads.add(state.index, share);
-            state.share = share;
+            loads.add(state.index, Some(share));
+            state.share = Some(share);
         }
     }
 
     /// It stays with the index that has taken it. Without a permit there is none.
-    fn move_to(&self, state: &mut State, taken: &Taken<'_>, now_ns: u64) {
-        let Some(index) = taken.index.filter(|&index| index != state.index) else { return };
+    fn move_to(&self, state: &mut State, taken: &Taken<'_>) {
+        let Some(index) = taken.index.filter(|_| taken.moves) else { return };
         let loads = self.ticks().loads();
         loads.remove(state.index, state.share);
         loads.add(index, state.share);
         state.index = index;
-        state.recorder.record_steal(now_ns);
+        state.recorder.record_steal(taken.at_ns);
     }
 
     fn report_panic(&self, payload: Payload) {
@@ -187,18 +201,17 @@ impl Cell {
 
 impl Tick for Cell {
     fn run(self: Arc<Self>, taken: &Taken<'_>) -> u64 {
-        let begun_ns = self.ticks().now_ns();
         let mut state = lock(&self.state);
         debug_assert!(matches!(state.place, Place::Queued(..)), "T1: {:?}", state.place);
         state.place = Place::Taken;
-        self.move_to(&mut state, taken, begun_ns);
-        let mut turn = Turn::default();
+        self.move_to(&mut state, taken);
+        let mut turn = Turn { ended_ns: taken.at_ns, ..Turn::default() };
         loop {
-            let now_ns = self.ticks().now_ns();
-            match state.next(&turn, now_ns, taken.next_due_ns()) {
-                Todo::Closure(closure) => state = self.run_closure(state, closure, &mut turn),
+            let now_ns = turn.ended_ns;
+            match state.next(&turn, now_ns, || taken.next_due_ns()) {
+                Todo::Closure(closure) => state = self.run_closure(state, closure, now_ns, &mut turn),
                 Todo::Run => {
-                    state = self.run_once(state, &mut turn);
+                    state = self.run_once(state, now_ns, &mut turn);
                     break;
                 }
                 Todo::Nothing => break,
@@ -210,23 +223,35 @@ impl Tick for Cell {
             self.report_panic(payload);
         }
         self.follow_up(aftermath, true);
-        self.ticks().now_ns().saturating_sub(begun_ns)
+        turn.ended_ns - taken.at_ns
     }
 
     fn close(self: Arc<Self>) {
-        self.cancel();
+        self.end_with_pool();
+    }
+
+    fn watchdog_ns(&self) -> u64 {
+        let state = lock(&self.state);
+        if state.place == Place::Over { NEVER } else { Self::watchdog_ns(self, &state) }
     }
 
     fn is_overdue(&self, now_ns: u64) -> bool {
         let mut state = lock(&self.state);
         let watchdog_ns = self.watchdog_ns(&state);
-        let due_ns = state.when(&self.spec, 0).map(|when| when.due_ns);
+        let due_ns = state.when(0).map(|when| when.due_ns);
         let State { place, begun_ns, watched, .. } = &mut *state;
         match place {
             Place::Queued(..) => watched.look_at_queue(due_ns, now_ns, watchdog_ns),
             Place::Taken => watched.look_at_run(*begun_ns, now_ns, watchdog_ns),
             Place::Resting | Place::Over => false,
         }
+    }
+
+    fn running(&self, now_ns: u64) -> Option<TickNow> {
+        let begun_ns = lock(&self.state).begun_ns?;
+        let Spec { name, site, .. } = &self.spec;
+        let since = Duration::from_nanos(now_ns.saturating_sub(begun_ns));
+        Some(TickNow { name: name.clone(), site, since })
     }
 
     fn report(self: Arc<Self>) {

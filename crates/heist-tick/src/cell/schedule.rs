@@ -48,8 +48,8 @@ pub(crate) struct Run {
 pub(crate) struct Schedule {
     period_ns: u64,
     overrun: Overrun,
-    /// When the run before the next one was scheduled.
-    last_ns: u64,
+    /// From when on the period counts: when the run before the next one was scheduled. `None` before a first one with a time of its own.
+    last_ns: Option<u64>,
     next_ns: u64,
     /// Missed periods in a row that were caught up with.
     burst: u32,
@@ -69,7 +69,7 @@ impl Schedule {
         Self {
             period_ns,
             overrun,
-            last_ns: first_ns.saturating_sub(period_ns),
+            last_ns: None,
             next_ns: first_ns,
             burst: 0,
             is_paused: false,
@@ -78,6 +78,12 @@ impl Schedule {
             is_ending: false,
             ledger,
         }
+    }
+
+    /// The first run has no time of its own: a period that counts from `at_ns` on says when it is.
+    pub fn counted_from(mut self, at_ns: u64) -> Self {
+        self.last_ns = Some(at_ns);
+        self
     }
 
     pub fn period_ns(&self) -> u64 {
@@ -113,7 +119,7 @@ impl Schedule {
         // Only whether it has overrun depends on its end.
         let next = policy::after_run(overrun, scheduled_ns, self.period_ns, now_ns, now_ns, self.burst);
         self.burst = if is_sprint { 0 } else { next.burst };
-        self.last_ns = next.due_ns.saturating_sub(self.period_ns);
+        self.last_ns = Some(next.due_ns.saturating_sub(self.period_ns));
         self.next_ns = next.due_ns;
         self.ledger.run += 1;
         self.ledger.skipped += next.skipped;
@@ -125,8 +131,8 @@ impl Schedule {
     pub fn end(&mut self, next: Step, now_ns: u64) {
         match next {
             Step::Stop => self.stop(),
+            Step::At(_) | Step::Continue if self.sprints > 0 => self.next_ns = now_ns,
             Step::At(at_ns) => self.next_ns = at_ns,
-            Step::Continue if self.sprints > 0 => self.next_ns = now_ns,
             Step::Continue => {}
         }
     }
@@ -139,18 +145,20 @@ impl Schedule {
     }
 
     /// Runs again after it was stopped.
-    pub fn restart(&mut self, first_ns: u64) {
+    pub fn restart(&mut self, first_ns: u64, now_ns: u64) {
         debug_assert!(self.is_ending);
         let ledger = self.ledger;
-        *self = Self::new(self.period_ns, self.overrun, first_ns);
+        *self = Self::new(self.period_ns, self.overrun, first_ns).counted_from(now_ns);
         self.ledger = Ledger { scheduled: ledger.scheduled + 1, pending: 1, ..ledger };
     }
 
-    /// Another period, which counts from the last run on.
+    /// Another period, which counts from the last run on. A first run with a time of its own keeps that.
     pub fn set_period(&mut self, period_ns: u64, now_ns: u64) {
         self.period_ns = period_ns;
-        if self.sprints == 0 {
-            self.next_ns = self.last_ns.saturating_add(period_ns).max(now_ns);
+        if self.sprints == 0
+            && let Some(last_ns) = self.last_ns
+        {
+            self.next_ns = last_ns.saturating_add(period_ns).max(now_ns);
         }
     }
 
@@ -234,7 +242,7 @@ mod tests {
         assert_eq!(schedule.ledger(), Ledger { scheduled: 5, run: 2, skipped: 2, cancelled: 0, pending: 1 });
         schedule.stop();
         assert!(schedule.ledger().is_balanced() && schedule.ledger().cancelled == 1);
-        schedule.restart(200);
+        schedule.restart(200, 195);
         assert!(schedule.ledger().is_balanced() && schedule.ledger().scheduled == 6);
         assert_eq!(schedule.due_ns(), Some(200));
     }
@@ -284,6 +292,30 @@ mod tests {
         assert_eq!(schedule.due_ns(), Some(150), "overdue, so now");
         schedule.set_period(1000, 150);
         assert_eq!(schedule.due_ns(), Some(1100));
+    }
+
+    #[test]
+    fn no_period_brings_a_first_run_forward_that_was_given_a_time() {
+        let mut schedule = Schedule::new(1000, Overrun::Skip, 5000);
+        schedule.set_period(10, 100);
+        assert_eq!(schedule.due_ns(), Some(5000));
+        let mut spread = Schedule::new(1000, Overrun::Skip, 700).counted_from(50);
+        spread.set_period(100, 60);
+        assert_eq!(spread.due_ns(), Some(150));
+        run(&mut schedule, 5000);
+        assert_eq!(schedule.due_ns(), Some(5010));
+    }
+
+    #[test]
+    fn a_sprint_does_not_wait_for_what_a_run_has_said() {
+        let mut schedule = Schedule::new(10, Overrun::Skip, 100);
+        schedule.sprint(2, 100);
+        schedule.begin(100);
+        schedule.end(Step::At(500), 101);
+        assert_eq!(schedule.due_ns(), Some(101));
+        schedule.begin(101);
+        schedule.end(Step::At(500), 102);
+        assert_eq!(schedule.due_ns(), Some(500), "it was the last");
     }
 
     #[test]

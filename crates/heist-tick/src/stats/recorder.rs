@@ -12,13 +12,14 @@ use std::time::Duration;
 ///
 /// It takes 1 KiB, and with percentiles 32 KiB. Times are those of the caller's clock; one that goes back stands still here.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Recorder {
     start_ns: u64,
     /// How long after the start the last thing has happened.
     age_ns: u64,
     totals: Totals,
-    counts: Rings<Counts, 7>,
     percentiles: Option<Box<Rings<Percentiles, 4>>>,
+    counts: Rings<Counts, 7>,
 }
 
 impl Recorder {
@@ -44,7 +45,7 @@ impl Recorder {
             counts.late_most_ns = counts.late_most_ns.max(lateness_ns);
         });
         if let Some(percentiles) = &mut self.percentiles {
-            percentiles.record(self.age_ns, |slice| {
+            percentiles.record(|slice| {
                 slice.run.record(run_ns);
                 slice.late.record(lateness_ns);
             });
@@ -80,14 +81,14 @@ impl Recorder {
         self.record(at_ns, |counts| counts.closure_ns = counts.closure_ns.saturating_add(ns));
     }
 
-    fn record(&mut self, at_ns: u64, add: impl Fn(&mut Counts)) {
+    fn record(&mut self, at_ns: u64, add: impl FnOnce(&mut Counts)) {
         let age_ns = self.age_at(at_ns);
         self.counts.advance(self.age_ns, age_ns);
         if let Some(percentiles) = &mut self.percentiles {
             percentiles.advance(self.age_ns, age_ns);
         }
         self.age_ns = age_ns;
-        self.counts.record(age_ns, add);
+        self.counts.record(add);
     }
 
     fn age_at(&self, now_ns: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! Sums over the last seconds and minutes, in fixed memory.
 //!
-//! Time is cut into slices; what happens is added to the present slice of three rings, and a window is the present slice with as many
-//! before it as the window is long. So it covers at least its length, and at most one slice more; what divides by time divides by what
+//! Time is cut into slices; what happens is added to the present one, which goes to all three rings when it ends. A window is the present
+//! slice with as many before it as the window is long. So it covers at least its length, and at most one slice more; what divides by time divides by what
 //! is really covered, which is less only for what is younger than the window.
 //!
 //! | ring | windows | slices |
@@ -25,7 +25,9 @@ const PER_MINUTE: usize = 2;
 
 /// The slices of all windows. `N` is one more than a multiple of three, so that a third of a ring is whole slices.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Rings<T, const N: usize> {
+    /// The present slice, in front of those before it. The first of all fields, because each run touches it, and only it.
     short: [T; N],
     middle: [T; PER_MINUTE + 1],
     long: [T; N],
@@ -36,8 +38,14 @@ impl<T: Slice, const N: usize> Rings<T, N> {
         assert!(N % 3 == 1 && N > 1, "a third of the slices before the present one is one of the windows");
         Window::Secs15.length_ns() / (N as u64 - 1)
     };
-    const MIDDLE_NS: u64 = Window::Min1.length_ns() / PER_MINUTE as u64;
-    const LONG_NS: u64 = Window::Min15.length_ns() / (N as u64 - 1);
+    const MIDDLE_NS: u64 = Self::of_whole(Window::Min1.length_ns() / PER_MINUTE as u64);
+    const LONG_NS: u64 = Self::of_whole(Window::Min15.length_ns() / (N as u64 - 1));
+
+    /// The length of a slice, of which each slice of the short ring is in exactly one.
+    const fn of_whole(slice_ns: u64) -> u64 {
+        assert!(slice_ns.is_multiple_of(Self::SHORT_NS), "no slice of the short ring is in two of another");
+        slice_ns
+    }
 
     pub(super) fn new() -> Self {
         let slice = |_| T::default();
@@ -50,30 +58,40 @@ impl<T: Slice, const N: usize> Rings<T, N> {
 
     /// Makes room for what happens at the age `to_ns`, if the last that happened was at `from_ns` or before.
     pub(super) fn advance(&mut self, from_ns: u64, to_ns: u64) {
-        clear_between(&mut self.short, from_ns / Self::SHORT_NS, to_ns / Self::SHORT_NS);
+        let (from, to) = (from_ns / Self::SHORT_NS, to_ns / Self::SHORT_NS);
+        if from == to {
+            return;
+        }
+        let (present, before) = self.short.split_first_mut().expect("there is more than one");
+        self.middle[place(from_ns / Self::MIDDLE_NS, PER_MINUTE + 1)].merge(present);
+        self.long[place(from_ns / Self::LONG_NS, N)].merge(present);
+        before[place(from, N - 1)] = std::mem::take(present);
+        clear_between(before, from, to - 1);
         clear_between(&mut self.middle, from_ns / Self::MIDDLE_NS, to_ns / Self::MIDDLE_NS);
         clear_between(&mut self.long, from_ns / Self::LONG_NS, to_ns / Self::LONG_NS);
     }
 
-    /// Adds what happens at the age `age_ns`, up to which the rings have advanced.
-    pub(super) fn record(&mut self, age_ns: u64, add: impl Fn(&mut T)) {
-        add(&mut self.short[place(age_ns / Self::SHORT_NS, N)]);
-        add(&mut self.middle[place(age_ns / Self::MIDDLE_NS, PER_MINUTE + 1)]);
-        add(&mut self.long[place(age_ns / Self::LONG_NS, N)]);
+    /// Adds what happens at the age up to which the rings have advanced.
+    pub(super) fn record(&mut self, add: impl FnOnce(&mut T)) {
+        add(&mut self.short[0]);
     }
 
     /// The sum of a window that ends at `now_ns`, and how long it is, if the rings have advanced to `recorded_ns` and not beyond `now_ns`.
     pub(super) fn sum(&self, window: Window, recorded_ns: u64, now_ns: u64) -> (T, u64) {
-        let (ring, slice_ns) = match window {
-            Window::Secs5 | Window::Secs15 => (&self.short[..], Self::SHORT_NS),
-            Window::Min1 => (&self.middle[..], Self::MIDDLE_NS),
-            Window::Min5 | Window::Min15 => (&self.long[..], Self::LONG_NS),
+        let (ring, slice_ns, begun) = match window {
+            Window::Secs5 | Window::Secs15 => (&self.short[1..], Self::SHORT_NS, 0),
+            Window::Min1 => (&self.middle[..], Self::MIDDLE_NS, 1),
+            Window::Min5 | Window::Min15 => (&self.long[..], Self::LONG_NS, 1),
         };
         let first = (now_ns / slice_ns).saturating_sub(window.length_ns() / slice_ns);
         let mut sum = T::default();
         // Later slices have not been cleared yet, and nothing has happened in them.
-        for number in first..=recorded_ns / slice_ns {
+        for number in first..recorded_ns / slice_ns + begun {
             sum.merge(&ring[place(number, ring.len())]);
+        }
+        // What is not yet in any ring.
+        if first <= recorded_ns / slice_ns {
+            sum.merge(&self.short[0]);
         }
         (sum, now_ns - first * slice_ns)
     }
@@ -114,7 +132,7 @@ mod tests {
         for step in steps {
             rings.advance(now_ns, now_ns + step);
             now_ns += step;
-            rings.record(now_ns, |slice| slice.push(now_ns));
+            rings.record(|slice| slice.push(now_ns));
             all.push(now_ns);
         }
         let recorded_ns = now_ns;
@@ -152,7 +170,7 @@ mod tests {
     fn the_end_of_the_clock_is_no_edge() {
         let mut rings = Rings::<Vec<u64>, 7>::new();
         rings.advance(0, u64::MAX);
-        rings.record(u64::MAX, |slice| slice.push(1));
+        rings.record(|slice| slice.push(1));
         for window in Window::ALL {
             assert_eq!(rings.sum(window, u64::MAX, u64::MAX).0, [1], "{window}");
             assert_eq!(rings.sum(window, 0, u64::MAX).0, [0; 0], "{window}");

@@ -4,7 +4,7 @@ use crate::rig::compute::compute;
 use crate::rig::gate::Gate;
 use crate::rig::pool::pool;
 use crate::rig::watchdog::watch;
-use heist::tick::{self, Next};
+use heist::tick::{self, Handle, Next};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -216,4 +216,19 @@ fn a_closure_may_submit_and_cancel() {
     .unwrap();
     assert!(receive.recv().unwrap());
     tick.wait().unwrap();
+}
+
+/// The handler runs where the closure ran, so it would wait for itself: it is told, and nothing hangs.
+#[test]
+fn a_panic_handler_that_waits_for_the_tick() {
+    let _watch = watch!();
+    let own = Arc::new(std::sync::OnceLock::<Handle>::new());
+    let theirs = Arc::clone(&own);
+    let handler = move |_| _ = theirs.get().unwrap().cancel_and_wait();
+    let pool = heist::ThreadPoolBuilder::new().num_threads(1).panic_handler(handler).build().unwrap();
+    let tick = tick::every(HOUR).spawn_on(&pool, |_| Next::Continue);
+    own.set(tick.clone()).unwrap();
+    tick.submit(|| panic!("for the handler")).unwrap();
+    tick.wait().unwrap();
+    assert!(tick.stats().ledger.is_balanced());
 }

@@ -169,7 +169,7 @@ fn a_tick_that_waits_for_itself_is_told() {
         Next::Continue
     });
     send.send(tick.clone()).unwrap();
-    assert!(tick.wait().is_ok(), "it was cancelled before it panicked");
+    assert!(tick.wait().is_err(), "it has panicked, though it was cancelled before");
     assert_eq!(tick.stats().totals.panics, 1);
 }
 
@@ -397,4 +397,66 @@ fn everything_works_inside_of_a_tick() {
     tick.cancel_and_wait();
     assert!(spawned.load(Ordering::Relaxed) >= 20);
     pool.shutdown().unwrap();
+}
+
+/// Tells when it is dropped.
+struct Kept(Sender<()>);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+/// A closure that holds the handle of its own tick would keep both for ever.
+#[test]
+fn closures_go_with_their_pool() {
+    let _watch = watch!();
+    let pool = pool(1);
+    let dropped: Vec<_> = [false, true]
+        .map(|is_cancelled| {
+            let (send, dropped) = channel();
+            let (kept, own) = (Kept(send), Arc::new(std::sync::OnceLock::<Handle>::new()));
+            let theirs = Arc::clone(&own);
+            let tick = tick::every(HOUR).spawn_on(&pool, move |_| {
+                let _both = (&kept, theirs.get());
+                Next::Continue
+            });
+            own.set(tick.clone()).unwrap();
+            if is_cancelled {
+                tick.cancel_and_wait();
+                tick.reschedule().unwrap();
+                tick.cancel_and_wait();
+            }
+            dropped
+        })
+        .into();
+    assert!(
+        dropped.iter().all(|dropped| dropped.try_recv().is_err()),
+        "one runs, and one may be rescheduled"
+    );
+    pool.shutdown().unwrap();
+    for dropped in dropped {
+        dropped.recv().unwrap();
+    }
+}
+
+#[test]
+fn a_panic_after_the_cancel_is_told() {
+    let _watch = watch!();
+    crate::rig::reports::hush();
+    let pool = pool(1);
+    let (gate, begun) = (Gate::new(), Gate::new());
+    let (theirs, tell) = (gate.clone(), begun.clone());
+    let tick = tick::every(HOUR).start_at(Instant::now()).spawn_on(&pool, move |_| -> Next {
+        tell.open();
+        theirs.block();
+        panic!("too late")
+    });
+    begun.block();
+    assert!(tick.cancel());
+    gate.open();
+    assert_eq!(tick.wait().unwrap_err().message(), "too late");
+    assert_eq!(tick.reschedule(), Err(Error::NotCancelled));
+    balanced(&tick);
 }

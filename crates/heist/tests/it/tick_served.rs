@@ -62,6 +62,24 @@ fn others_take_what_is_behind_a_stuck_tick() {
     }
 }
 
+/// One worker is enough for all of them, so they stay where they were placed: the other one finds its own when it is needed.
+#[test]
+fn what_nobody_serves_does_not_move() {
+    let _watch = watch!();
+    let pool = pool(2);
+    let patient = |_| tick::every(MS).steal_after(HOUR).spawn_on(&pool, |_| Next::Continue);
+    let ticks: Vec<_> = (0..4).map(patient).collect();
+    let (last, runs) = telling(&pool, 5 * MS);
+    for _ in 0..20 {
+        runs.recv().unwrap();
+    }
+    last.cancel_and_wait();
+    for tick in &ticks {
+        tick.cancel_and_wait();
+        assert_eq!(tick.stats().totals.steals, 0, "nobody was late by an hour");
+    }
+}
+
 /// Computes in all workers as long as it lives.
 struct Computing {
     goes_on: Arc<AtomicBool>,
@@ -249,6 +267,25 @@ fn a_long_run_is_reported_once() {
         gate.open();
         tick.wait().unwrap();
     }
+}
+
+/// With a period of an hour nobody would look for five.
+#[test]
+fn the_watchdog_hears_of_a_new_period() {
+    let _watch = watch!();
+    let (pool, reports) = (pool(1), reports("hasty"));
+    let (begun, gate) = (Gate::new(), Gate::new());
+    let (tell, wait) = (begun.clone(), gate.clone());
+    let tick = tick::every(HOUR).name("hasty").start_at(Instant::now()).spawn_on(&pool, move |_| {
+        tell.open();
+        wait.block();
+        Next::Stop
+    });
+    begun.block();
+    tick.set_period(MS).unwrap();
+    assert!(long_run(reports.iter()).unwrap() >= Duration::from_secs(1));
+    gate.open();
+    tick.wait().unwrap();
 }
 
 #[test]

@@ -15,7 +15,7 @@ use heist::time::sleep;
 use heist::{ShutdownError, TaskGroup, ThreadPool, ThreadPoolBuilder, block_on};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs `body` in a process of its own, whose pools have `threads` threads unless they say otherwise.
 fn alone(name: &str, threads: usize, body: impl FnOnce()) {
@@ -187,6 +187,7 @@ fn sockets_and_timers() {
         let third = block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let mut timer = Box::pin(sleep(Duration::from_millis(300)));
+        let deadline = timer.deadline();
         let long = sleep(Duration::from_secs(3600));
         block_on(async {
             assert!(futures_lite::future::poll_once(&mut timer).await.is_none());
@@ -213,6 +214,7 @@ fn sockets_and_timers() {
                         assert_named(&accept.await.unwrap_err().to_string());
                         assert_named(&listener.accept().await.unwrap_err().to_string());
                         timer.await;
+                        assert!(Instant::now() >= deadline, "it was set anew");
                         drop(long);
                         // What was taken out may be put into a new one.
                         let again = TcpListener::from_std(other.into_std()).unwrap();
@@ -318,6 +320,43 @@ fn join_whose_half_is_stolen() -> i32 {
     }
 }
 
+/// A scope whose body forks while another thread runs its job.
+fn scope_whose_job_is_stolen() -> i32 {
+    let (begun, gate) = (Count::new(1), Gate::new());
+    let scope = || {
+        heist::scope(|s| {
+            s.spawn(|_| {
+                begun.knock();
+                gate.block();
+            });
+            begun.gate.block();
+            let child = fork();
+            if child.is_some() {
+                gate.open();
+            }
+            child
+        })
+    };
+    match catch_unwind(AssertUnwindSafe(scope)) {
+        Ok(child) => child.expect("the child's scope does not return").status(),
+        Err(payload) => {
+            let is_named = text_of(&*payload).contains("fork()");
+            end(i32::from(!is_named || catch_unwind(use_global_pool).is_err()))
+        }
+    }
+}
+
+#[test]
+fn a_job_that_was_stolen() {
+    let _watchdog = watch!();
+    alone("a_job_that_was_stolen", 2, || {
+        assert_eq!(heist::scope(|_| scope_whose_job_is_stolen()), 0, "a guest's");
+        assert_eq!(pool(2).install(scope_whose_job_is_stolen), 0, "a worker's");
+        let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+        assert_eq!(pool.install(scope_whose_job_is_stolen), 0, "the maker's");
+    });
+}
+
 #[test]
 fn a_half_that_was_stolen() {
     let _watchdog = watch!();
@@ -352,12 +391,17 @@ fn from_a_job() {
             assert_eq!(pool.install(job), Some(expected), "as a call");
             let (half, _) = pool.install(|| heist::join(job, || fib(10)));
             assert_eq!(half, Some(expected), "as a half");
-            assert_eq!(pool.scope(|_| job()), Some(expected), "as the body of a scope");
+            let status = pool.scope(|_| {
+                let own = job;
+                own()
+            });
+            assert_eq!(status, Some(expected), "as the body of a scope");
             let mut status = None;
             pool.scope(|s| {
                 s.spawn(|_| {
-                    // The child must not touch what lies on another thread's stack.
-                    if let Some(got) = job() {
+                    // The child must not touch what lies on another thread's stack, the closure included.
+                    let own = job;
+                    if let Some(got) = own() {
                         status = Some(got);
                     }
                 });
@@ -368,8 +412,8 @@ fn from_a_job() {
             assert_eq!(receive.recv().unwrap(), Some(expected), "detached");
             let statuses = pool.broadcast(|_| {
                 // The closure lies on the caller's stack, which the child's threads may use.
-                let job = job;
-                job()
+                let own = job;
+                own()
             });
             assert_eq!(statuses, [Some(expected)], "as a broadcast");
             let status = pool.install(|| heist::blocking(job));

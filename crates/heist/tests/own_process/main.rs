@@ -15,4 +15,6 @@ mod own_failures;
 mod permits_refused;
 mod task_asleep;
 mod task_idle;
+mod tick_idle;
+mod tick_reports;
 mod unknown_system;

@@ -57,6 +57,10 @@ impl Tick for Once {
 
     fn close(self: Arc<Self>) {}
 
+    fn watchdog_ns(&self) -> u64 {
+        NEVER
+    }
+
     fn is_overdue(&self, _: u64) -> bool {
         false
     }
