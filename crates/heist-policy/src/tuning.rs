@@ -59,11 +59,15 @@ pub const UNKNOWN_BLOCKED_NS: u64 = 20_000_000;
 /// A pool that follows the machine's limits reads them so often while it is busy.
 pub const FOLLOW_EVERY_NS: u64 = 1_000_000_000;
 
-/// A thread whose permit is not active any more leaves the rest of its loop to others for this long, then runs some of it itself.
+/// A thread whose permit is not active any more leaves the rest of its loop to others for this long, then runs some of it itself. Each time in
+/// a row that nobody takes it, both last twice as long.
 pub const ASIDE_NS: u64 = 20_000_000;
 
 /// For how long it does.
 pub const ASIDE_SLICE_NS: u64 = 1_000_000;
+
+/// So often at most.
+pub const ASIDE_DOUBLINGS: u32 = 16;
 
 /// How often it looks whether somebody has taken the rest.
 pub const ASIDE_LOOK_NS: u64 = 1_000_000;

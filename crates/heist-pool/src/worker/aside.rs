@@ -3,7 +3,8 @@
 //! Permits are given up at job boundaries, and a part of a long loop may take seconds. Between two blocks nothing of the loop is on the
 //! stack, so there the rest can go to a thread that still has a permit: it is pushed as the other half of a fork, and this thread waits for
 //! a thief. But not for ever: the program may hold a lock around the loop for which those others wait. So after a while this thread runs
-//! a little of the rest itself, and stands aside again. Only where no permit is active at all does it wait as long as that is so.
+//! a little of the rest itself, and stands aside again. Each such turn is a fork inside of the last one, so both times double from turn
+//! to turn: there are few, however long it takes. Only where no permit is active at all does it wait as long as that is so.
 
 use super::Worker;
 use super::shared::{Doing, Role};
@@ -12,9 +13,14 @@ use heist_sync::clock::Instant;
 use std::cell::Cell;
 use std::time::Duration;
 
-/// Until when a thread goes on although it should stand aside, because nobody has taken what it offered.
+/// A thread that has stood aside in vain.
 #[derive(Default)]
-pub(super) struct Aside(Cell<Option<Instant>>);
+pub(super) struct Aside {
+    /// Until when it goes on.
+    until: Cell<Option<Instant>>,
+    /// How often in a row nobody has taken what it offered.
+    turns: Cell<u32>,
+}
 
 impl Worker {
     /// Whether this thread should leave the rest of what it does to others: its permit is not active any more, or it has none because
@@ -31,7 +37,7 @@ impl Worker {
             Some(index) => usize::from(index) >= active,
             None => self.permit.role() == Role::Resumed,
         };
-        is_retired && self.aside.0.get().is_none_or(|until| Instant::now() >= until)
+        is_retired && (active == 0 || self.aside.until.get().is_none_or(|until| Instant::now() >= until))
     }
 
     /// Waits until a thief has taken what was forked last on this thread, or the thread is not retired any more, or for long enough.
@@ -45,12 +51,19 @@ impl Worker {
         let doing = me.shared.set_doing(Doing::Wait);
         // Shares everything, and leaves the permit to those who have asked for its index.
         let lent = self.permit.lend(me, false);
+        let turns = self.aside.turns.replace(0);
         let since = Instant::now();
-        let is_over = || since.elapsed().as_nanos() >= u128::from(tuning::ASIDE_NS);
+        let is_over = || since.elapsed().as_nanos() >= u128::from(tuning::ASIDE_NS << turns);
         while me.shared.stack.has_pending(me.hot) {
             let active = me.pool.active();
-            if active == me.pool.parallelism() || active > 0 && is_over() {
-                self.aside.0.set(Some(Instant::now() + Duration::from_nanos(tuning::ASIDE_SLICE_NS)));
+            let is_back = |index: u16| usize::from(index) < active;
+            if active == me.pool.parallelism() || lent.is_some_and(is_back) {
+                break;
+            }
+            if active > 0 && is_over() {
+                let slice = Duration::from_nanos(tuning::ASIDE_SLICE_NS << turns);
+                self.aside.until.set(Some(Instant::now() + slice));
+                self.aside.turns.set((turns + 1).min(tuning::ASIDE_DOUBLINGS));
                 break;
             }
             // Nobody tells that something was stolen. This is rare, and short.

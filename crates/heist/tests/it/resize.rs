@@ -247,6 +247,42 @@ fn a_lock_held_around_a_loop_that_the_others_wait_for_is_released() {
     }
 }
 
+/// The rest of a loop that nobody takes is run in turns, each inside of the last: there must be few of them, or the stack ends.
+#[test]
+fn a_loop_that_nobody_takes_goes_on_in_few_turns() {
+    let pool = pool(2, 2);
+    let (is_over, ran, parts) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|s| {
+        let stop = Stop(&is_over);
+        // The one that stays active is busy to the end.
+        s.spawn(|| {
+            pool.broadcast(|c| match c.index() {
+                0 => wait_until("the end", || is_over.load(Ordering::Relaxed)),
+                _ => {
+                    let goes_on = |_: &usize| !is_over.load(Ordering::Relaxed);
+                    let part = || {
+                        parts.fetch_add(1, Ordering::Relaxed);
+                    };
+                    let items = (0..usize::MAX / 2).into_par_iter().take_any_while(goes_on);
+                    let parts = items.fold(part, |(), _| {
+                        ran.fetch_add(1, Ordering::Relaxed);
+                        spin(Duration::from_micros(20));
+                    });
+                    parts.for_each(drop);
+                }
+            });
+        });
+        wait_until("the loop has begun", || ran.load(Ordering::Relaxed) > 100);
+        pool.set_num_threads(1).unwrap();
+        let before = ran.load(Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(1500));
+        wait_until("the loop goes on", || ran.load(Ordering::Relaxed) > before);
+        drop(stop);
+    });
+    let parts = parts.into_inner();
+    assert!(parts < 40, "{parts} parts");
+}
+
 #[test]
 fn where_thread_and_permit_are_one_all_start_and_those_not_active_sleep() {
     let pool = ThreadPoolBuilder::new()
