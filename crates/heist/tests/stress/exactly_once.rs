@@ -280,12 +280,18 @@ fn guests_come_and_go() {
     };
     // The allocator has got what it keeps for threads that come and go after some of them.
     (0..6).for_each(|n| turn(10 * n));
-    let before = resident_kib();
-    (6..THREADS / 10).for_each(|n| turn(10 * n));
-    let grown = resident_kib().saturating_sub(before);
+    // It may take some more at any time; what is lost is lost in each of two rounds.
+    let mut now = resident_kib();
+    let grown = [6..8, 8..THREADS / 10].map(|turns| {
+        let before = now;
+        turns.for_each(|n| turn(10 * n));
+        now = resident_kib();
+        now.saturating_sub(before)
+    });
     let pools_made = calls.div_ceil(1000);
     assert_eq!(ran.into_inner(), THREADS * (calls - pools_made));
-    assert!(grown < 16 << 10, "{grown} KiB more after {THREADS} threads than after sixty");
+    let least = grown.into_iter().min().expect("two rounds");
+    assert!(least < 8 << 10, "{grown:?} KiB more after twenty threads each");
 }
 
 /// What the process has in memory.
