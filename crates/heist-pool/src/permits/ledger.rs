@@ -341,10 +341,8 @@ impl Ledger {
         if let Some(index) = self.acquire_any(thread, first) {
             return Some(index);
         }
-        if self.is_bound {
-            // Thread and permit are one, so the permit is withheld. The thread keeps it until its next job boundary.
-            let is_there = self.take_idle(first);
-            debug_assert!(is_there, "permit {first} is neither free nor withheld, nor with its thread");
+        if self.is_bound && self.take_idle(first) {
+            // Thread and permit are one, and the permit is withheld. The thread keeps it until its next job boundary.
             return Some(self.hold(thread, first, false).index);
         }
         self.wanting.push_back(thread);
