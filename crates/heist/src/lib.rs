@@ -110,9 +110,9 @@ pub use heist_async::signal;
 pub use heist_async::{TaskGroup, time};
 #[cfg(not(heist_model))]
 pub use heist_fork::WorkerLocal;
-#[cfg(not(heist_model))]
-#[cfg(feature = "tick")]
+#[cfg(all(feature = "tick", not(heist_model)))]
 pub use report::TickInfo;
+#[cfg(not(heist_model))]
 pub use report::{Report, ThreadInfo, ThreadState};
 
 /// The traits of parallel iterators, and (feature `async`) of tasks in scopes: `use heist::prelude::*`.

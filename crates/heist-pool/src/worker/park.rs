@@ -5,6 +5,7 @@ use super::permit::OwnPermit;
 use super::shared::{Given, Role};
 use super::tasks::OwnTasks;
 use crate::permits::{Count, Open};
+use heist_os::WokenFor;
 use heist_policy::tuning;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::clock::Instant;
@@ -69,6 +70,12 @@ impl Sleep {
             // and permit are one, only that thread can have it.
             if !is_planted("idle_broadcast_left") {
                 permits.wake_for_bound(&me.pool);
+            }
+            // LIVENESS(S3): or a job that was announced to nobody because we searched, and for which we may not take a permit: ours is not
+            // active any more, and where thread and permit are one there is no other for us.
+            let is_retired = usize::from(me.shared.home()) >= me.pool.active();
+            if is_retired && me.pool.queues().has_work_for_anyone(threads.table()) {
+                permits.announce(&me.pool, WokenFor::Job);
             }
         }
         if was_overtaking && is_planted("overtaker_uncounted_too_late") {

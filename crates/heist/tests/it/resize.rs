@@ -294,7 +294,7 @@ fn where_thread_and_permit_are_one_all_start_and_those_not_active_sleep() {
         })
         .build()
         .unwrap();
-    for n in [3, 1, 2, 0, 3] {
+    for n in [3, 1, 2, 0, 3].into_iter().cycle().take(200) {
         pool.set_num_threads(n).unwrap();
         assert_eq!(pool.broadcast(|c| c.index()), (0..n).collect::<Vec<_>>());
         if n > 0 {
