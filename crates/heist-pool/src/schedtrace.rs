@@ -3,10 +3,9 @@
 
 use crate::permits::Count;
 use crate::pool::Pool;
-use crate::worker::Doing;
+use crate::worker::{Doing, WorkerShared};
 use heist_sync::process::PerProcess;
 use heist_sync::std_atomic::{AtomicBool, Ordering};
-use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 /// Starts the thread that prints, if the environment asks for it and it has not been started.
@@ -48,28 +47,23 @@ fn print_every(period: Duration) {
 /// What goes on in the pool, `at` after the printing began.
 fn line(pool: &Pool, at: Duration) -> String {
     let (table, permits) = (pool.threads().table(), pool.permits());
-    let running = permits.words().iter().filter(|hold| hold.thread().is_some()).count();
+    let held = permits.words().iter().filter(|hold| hold.thread().is_some()).count();
     let searching = permits.count(Count::Searching);
-    let open = permits.open();
-    let (parked, lent) =
-        (open.parked().len(), table.iter().filter(|w| w.status().doing() == Doing::Wait).count());
-    drop(open);
     let lengths: Vec<_> = table.iter().map(|worker| worker.queued().to_string()).collect();
-    let sum = |of: fn(&crate::worker::WorkerShared) -> u64| table.iter().map(of).sum::<u64>();
-    let mut line =
-        format!("sched {}ms pool {:x}:", at.as_millis(), std::ptr::from_ref(pool).addr() >> 4 & 0xffff);
-    let _ = write!(
-        line,
-        " active={} running={} parked={parked} searching={searching} threads={} lent={lent} injected={} queues=[{}] due_ticks={} \
-         steals={} wakes={}",
+    format!(
+        "sched {}ms pool {:x}: active={} running={} parked={} searching={searching} threads={} lent={} injected={} queues=[{}] \
+         due_ticks={} steals={} wakes={}",
+        at.as_millis(),
+        std::ptr::from_ref(pool).addr() >> 4 & 0xffff,
         pool.active(),
-        running.saturating_sub(searching),
+        held.saturating_sub(searching),
+        permits.open().parked().len(),
         pool.threads().live(),
+        table.iter().filter(|worker| worker.status().doing() == Doing::Wait).count(),
         pool.queues().injected(),
         lengths.join(" "),
         pool.due_ticks(),
-        sum(|worker| worker.steals()),
-        sum(|worker| worker.wakes()),
-    );
-    line
+        table.iter().map(WorkerShared::steals).sum::<u64>(),
+        table.iter().map(WorkerShared::wakes).sum::<u64>(),
+    )
 }

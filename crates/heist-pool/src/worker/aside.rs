@@ -2,7 +2,7 @@
 //!
 //! Permits are given up at job boundaries, and a part of a long loop may take seconds. Between two blocks nothing of the loop is on the
 //! stack, so there the rest can go to a thread that still has a permit: it is pushed as the other half of a fork, and this thread waits for
-//! a thief. But not for ever: the program may hold a lock around the loop for which those others wait. So after a while this thread runs
+//! a thief. But not forever: the program may hold a lock around the loop for which those others wait. So after a while this thread runs
 //! a little of the rest itself, and stands aside again. Each such turn is a fork inside of the last one, so both times double from turn
 //! to turn: there are few, however long it takes. Only where no permit is active at all does it wait as long as that is so.
 

@@ -121,7 +121,7 @@ impl Worker {
     /// Waits until `target` is over. Runs only `own` meanwhile.
     ///
     /// # Panics
-    /// In a child process, if that would be for ever.
+    /// In a child process, if that would be forever.
     pub fn wait(&self, target: &impl Awaited, own: &impl Own) {
         let mut idle_since: Option<Instant> = None;
         loop {

@@ -1,5 +1,6 @@
 //! How many threads may run at once is changed while they do: nothing is lost, nothing runs twice, and the law of indices holds.
 
+use crate::rig::watchdog::watch;
 use heist::prelude::*;
 use heist::{ThreadPool, ThreadPoolBuilder};
 use heist_sync::rand::Random;
@@ -30,6 +31,7 @@ fn spin(time: Duration) {
 
 #[test]
 fn numbers_that_cannot_be_had_are_refused_with_both_named() {
+    let _watch = watch!();
     let pool = pool(1, 2);
     let error = pool.set_num_threads(3).unwrap_err().to_string();
     assert!(error.contains("set_num_threads(3)") && error.contains("the 2 threads"), "{error}");
@@ -43,6 +45,7 @@ fn numbers_that_cannot_be_had_are_refused_with_both_named() {
 
 #[test]
 fn a_pool_grows_to_its_most_and_runs_so_many_at_once() {
+    let _watch = watch!();
     let pool = pool(1, 4);
     pool.set_num_threads(4).unwrap();
     // Each waits for all others.
@@ -67,6 +70,7 @@ fn a_pool_grows_to_its_most_and_runs_so_many_at_once() {
 
 #[test]
 fn fewer_run_after_the_next_job_boundary() {
+    let _watch = watch!();
     let pool = pool(4, 4);
     for n in [3, 1, 2] {
         pool.set_num_threads(n).unwrap();
@@ -105,6 +109,7 @@ fn stop(pool: &ThreadPool) {
 
 #[test]
 fn with_none_nothing_runs_until_there_are_some() {
+    let _watch = watch!();
     let pool = pool(2, 2);
     stop(&pool);
     assert_eq!(pool.broadcast(|c| c.index()), [] as [usize; 0]);
@@ -129,6 +134,7 @@ fn with_none_nothing_runs_until_there_are_some() {
 
 #[test]
 fn shutdown_and_drop_run_what_was_accepted_with_none_active() {
+    let _watch = watch!();
     for is_shutdown in [false, true] {
         let pool = pool(2, 2);
         pool.set_num_threads(0).unwrap();
@@ -150,6 +156,7 @@ fn shutdown_and_drop_run_what_was_accepted_with_none_active() {
 
 #[test]
 fn a_job_that_has_asked_keeps_its_index_across_waits_while_it_is_not_active() {
+    let _watch = watch!();
     let pool = pool(2, 2);
     for _ in 0..50 {
         pool.set_num_threads(2).unwrap();
@@ -169,6 +176,7 @@ fn a_job_that_has_asked_keeps_its_index_across_waits_while_it_is_not_active() {
 
 #[test]
 fn a_loop_in_the_middle_uses_fewer_threads_and_more_again() {
+    let _watch = watch!();
     let pool = pool(2, 2);
     let (stop, ran) = (AtomicBool::new(false), AtomicUsize::new(0));
     // How many threads are inside of an item, sampled by the items themselves.
@@ -225,6 +233,7 @@ impl Drop for Stop<'_> {
 
 #[test]
 fn a_lock_held_around_a_loop_that_the_others_wait_for_is_released() {
+    let _watch = watch!();
     let pool = pool(2, 2);
     for _ in 0..5 {
         pool.set_num_threads(2).unwrap();
@@ -250,6 +259,7 @@ fn a_lock_held_around_a_loop_that_the_others_wait_for_is_released() {
 /// The rest of a loop that nobody takes is run in turns, each inside of the last: there must be few of them, or the stack ends.
 #[test]
 fn a_loop_that_nobody_takes_goes_on_in_few_turns() {
+    let _watch = watch!();
     let pool = pool(2, 2);
     let (is_over, ran, parts) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|s| {
@@ -285,6 +295,7 @@ fn a_loop_that_nobody_takes_goes_on_in_few_turns() {
 
 #[test]
 fn where_thread_and_permit_are_one_all_start_and_those_not_active_sleep() {
+    let _watch = watch!();
     let pool = ThreadPoolBuilder::new()
         .num_threads(1)
         .max_num_threads(3)
@@ -306,6 +317,7 @@ fn where_thread_and_permit_are_one_all_start_and_those_not_active_sleep() {
 
 #[test]
 fn ticks_of_an_index_that_is_not_active_run_elsewhere_also_if_they_are_pinned() {
+    let _watch = watch!();
     use heist::tick::{self, Next};
     let pool = pool(2, 2);
     let runs: Vec<_> = (0..4).map(|_| Arc::new(AtomicUsize::new(0))).collect();
@@ -343,6 +355,7 @@ fn ticks_of_an_index_that_is_not_active_run_elsewhere_also_if_they_are_pinned() 
 /// Jobs, loops, tasks, timers, ticks and guests while the number goes up and down at random. `HEIST_RESIZES` says how often.
 #[test]
 fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
+    let _watch = watch!();
     const MOST: usize = 8;
     let times: usize = std::env::var("HEIST_RESIZES").map_or(200, |times| times.parse().expect("a number"));
     let pool = ThreadPoolBuilder::new().num_threads(2).max_num_threads(MOST).guests(true).build().unwrap();

@@ -4,7 +4,7 @@
 use crate::rig::watchdog::watch;
 use heist::prelude::*;
 use heist::{ThreadPool, ThreadPoolBuilder, current_thread_index};
-use heist_sync::atomic::{AtomicBool, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
@@ -87,5 +87,46 @@ fn a_task_without_a_permit_forks_in_place() {
                 std::thread::yield_now();
             }
         }
+    }
+}
+
+/// Once nobody computes, tasks are the holders' again: a thread without a permit that found more and more of them would be one too many.
+#[test]
+fn tasks_that_go_on_are_left_to_the_holders_once_nobody_computes() {
+    let _watch = watch!();
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (without, with) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let computing = Computing::on(&pool, false);
+    let tasks: Vec<_> = (0..8)
+        .map(|_| {
+            let (is_over, without, with) = (Arc::clone(&is_over), Arc::clone(&without), Arc::clone(&with));
+            pool.spawn_task(async move {
+                while !is_over.load(Ordering::Relaxed) {
+                    if has_none() { &without } else { &with }.fetch_add(1, Ordering::Relaxed);
+                    heist::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    let wait_for = |polls: &AtomicUsize, more: usize| {
+        let before = polls.load(Ordering::Relaxed);
+        while polls.load(Ordering::Relaxed) < before + more {
+            std::thread::yield_now();
+        }
+    };
+    wait_for(&without, 1000);
+    drop(computing);
+    // All of them in a row have a permit, after a while.
+    loop {
+        let before = without.load(Ordering::Relaxed);
+        wait_for(&with, 1000);
+        if without.load(Ordering::Relaxed) == before {
+            break;
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    for task in tasks {
+        pool.block_on(task).unwrap();
     }
 }
