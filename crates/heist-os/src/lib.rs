@@ -138,6 +138,47 @@ pub trait System: Send + Sync + fmt::Debug {
     }
 }
 
+/// Whether the program runs with the rights of another user than the one who has started it, who should not make it write files.
+///
+/// ```
+/// assert!(!heist_os::is_privileged());
+/// ```
+pub fn is_privileged() -> bool {
+    #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
+    return linux::is_privileged();
+    #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
+    false
+}
+
+/// Calls `hook` when the process ends by `exit` or by returning from `main`. False if that was refused, or is not known here. It must not
+/// unwind.
+///
+/// ```
+/// extern "C" fn nothing() {}
+/// heist_os::at_exit(nothing);
+/// ```
+pub fn at_exit(hook: extern "C" fn()) -> bool {
+    #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
+    return linux::at_exit(hook);
+    #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
+    {
+        let _ = hook;
+        false
+    }
+}
+
+/// For how long, in all and in milliseconds, a host has run others while this machine's CPUs wanted to run.
+///
+/// ```
+/// assert!(heist_os::stolen_ms() <= heist_os::stolen_ms());
+/// ```
+pub fn stolen_ms() -> Option<u64> {
+    #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
+    return linux::stolen_ms();
+    #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
+    None
+}
+
 /// A system that answers nothing: the hints are off, or nobody knows.
 #[derive(Debug)]
 struct Unknown;

@@ -110,6 +110,11 @@ pub mod raw {
     pub mod process {
         pub use crate::process::{Caller, FOREIGN_POOL, OnBehalf, end_child_after, refuse_wait};
     }
+    /// What is recorded for traces.
+    pub mod recorder {
+        pub use crate::recorder::*;
+        pub use heist_trace::{Kind, name};
+    }
     /// What a thread can wait for.
     pub mod signal {
         pub use crate::signal::{Awaited, Signal};
