@@ -12,6 +12,8 @@ mod file;
 pub mod limits;
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod linux;
+#[cfg_attr(not(all(target_os = "linux", not(any(heist_model, miri)))), path = "process_unknown.rs")]
+mod process;
 pub mod topology;
 #[cfg(test)]
 #[path = "tree_tests.rs"]
@@ -19,6 +21,7 @@ mod tree;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
 pub use cpu_list::{cpu_list, parse_cpu_list};
+pub use process::{at_exit, is_privileged, stolen_ms};
 
 #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
 use Unknown as Real;
@@ -136,47 +139,6 @@ pub trait System: Send + Sync + fmt::Debug {
     fn set_mask(&self, _thread: Option<ThreadNumber>, _mask: &CpuMask) -> bool {
         false
     }
-}
-
-/// Whether the program runs with the rights of another user than the one who has started it, who should not make it write files.
-///
-/// ```
-/// assert!(!heist_os::is_privileged());
-/// ```
-pub fn is_privileged() -> bool {
-    #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
-    return linux::is_privileged();
-    #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
-    false
-}
-
-/// Calls `hook` when the process ends by `exit` or by returning from `main`. False if that was refused, or is not known here. It must not
-/// unwind.
-///
-/// ```
-/// extern "C" fn nothing() {}
-/// heist_os::at_exit(nothing);
-/// ```
-pub fn at_exit(hook: extern "C" fn()) -> bool {
-    #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
-    return linux::at_exit(hook);
-    #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
-    {
-        let _ = hook;
-        false
-    }
-}
-
-/// For how long, in all and in milliseconds, a host has run others while this machine's CPUs wanted to run.
-///
-/// ```
-/// assert!(heist_os::stolen_ms() <= heist_os::stolen_ms());
-/// ```
-pub fn stolen_ms() -> Option<u64> {
-    #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
-    return linux::stolen_ms();
-    #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
-    None
 }
 
 /// A system that answers nothing: the hints are off, or nobody knows.

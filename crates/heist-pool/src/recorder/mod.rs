@@ -3,11 +3,11 @@
 //! Each thread records into a ring of its own; any number of [`Reader`]s look at the rings, each at its own pace. A pool records while
 //! somebody wants it to: for itself ([`Recorder::attach`]), or for all pools there are and will be ([`everywhere`]).
 
-#[cfg(all(feature = "trace-output", not(heist_model)))]
+#[cfg(feature = "trace-output")]
 pub mod collect;
-#[cfg(all(feature = "trace-output", not(heist_model)))]
+#[cfg(feature = "trace-output")]
 mod file;
-#[cfg(all(feature = "trace-output", not(heist_model)))]
+#[cfg(feature = "trace-output")]
 pub mod flight;
 mod outside;
 
@@ -207,9 +207,9 @@ impl Reader {
 
 /// Begins the recording that the environment asks for.
 pub(crate) fn start_from_environment() {
-    #[cfg(all(feature = "trace-output", not(heist_model)))]
+    #[cfg(feature = "trace-output")]
     file::start();
-    #[cfg(not(all(feature = "trace-output", not(heist_model))))]
+    #[cfg(not(feature = "trace-output"))]
     if std::env::var_os("HEIST_TRACE").is_some_and(|value| !value.is_empty()) {
         heist_sync::warn(format_args!(
             "HEIST_TRACE has no effect: the program was built without the feature `trace-output`"
@@ -219,7 +219,7 @@ pub(crate) fn start_from_environment() {
 
 /// The pool goes: whoever wants everything reads its rings once more.
 pub(crate) fn last_look(pool: &Pool) {
-    #[cfg(all(feature = "trace-output", not(heist_model)))]
+    #[cfg(feature = "trace-output")]
     if pool.recorder().is_on() {
         collect::last_look(pool);
     }
@@ -264,7 +264,7 @@ pub(crate) fn record_in(ring: &Ring, event: Event, name: u32) {
         ring.record(Event { kind: Kind::Name, arg: name, ..event });
     }
     ring.record(event);
-    #[cfg(all(feature = "trace-output", not(heist_model)))]
+    #[cfg(feature = "trace-output")]
     if ring.is_at_half() {
         collect::hurry();
     }
