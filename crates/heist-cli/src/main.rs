@@ -2,6 +2,7 @@
 
 mod demo;
 mod doctor;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -20,6 +21,9 @@ enum Command {
     /// How many workers a pool would have here and why, and what on this machine slows it down
     #[command(after_help = doctor::EXIT_CODES)]
     Doctor(doctor::Arguments),
+    /// What happened in a recorded run, or the recording in another form
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(trace::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -28,6 +32,9 @@ fn main() -> ExitCode {
     let (outcome, failed) = match command {
         Command::Demo(arguments) => {
             (demo::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
+        }
+        Command::Trace(arguments) => {
+            (trace::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
         Command::Doctor(arguments) => (doctor::run(&arguments, &mut out), ExitCode::from(doctor::FAILED)),
     };
