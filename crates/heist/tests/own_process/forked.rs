@@ -654,6 +654,24 @@ fn ticks() {
     });
 }
 
+/// Another thread is in the middle of the very first use, which takes locks before there is any pool.
+#[test]
+fn beside_the_first_use() {
+    let _watchdog = watch!();
+    alone("beside_the_first_use", 2, || {
+        let first = std::thread::spawn(|| assert_eq!(fib(10), 55));
+        let mut children = Vec::new();
+        while !first.is_finished() {
+            match fork() {
+                Some(child) => children.push(child),
+                None => end(i32::from(catch_unwind(|| assert_eq!(fib(10), 55)).is_err())),
+            }
+        }
+        assert!(children.into_iter().all(|child| child.status() == 0));
+        first.join().unwrap();
+    });
+}
+
 /// Forks beside pools that are busy with everything, from wherever one can fork: any lock may be held at that moment.
 #[test]
 fn beside_busy_pools() {
