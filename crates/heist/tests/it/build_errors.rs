@@ -33,6 +33,15 @@ fn the_calling_thread_can_be_in_one_pool_only() {
     says(again, &[words, "leave out use_current_thread"]);
 }
 
+#[test]
+fn a_stack_that_no_thread_can_have() {
+    let _watch = watch!();
+    says(
+        builder(1).stack_size(usize::MAX).build(),
+        &[&format!("stack_size({})", usize::MAX), "ask for less"],
+    );
+}
+
 /// The error of the handler is told as the handler's, whichever thread it was, and is the source.
 #[test]
 fn a_spawn_handler_that_fails() {
