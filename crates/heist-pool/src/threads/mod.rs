@@ -54,7 +54,7 @@ pub struct Threads {
 
 impl Threads {
     pub(crate) fn new(config: &Config, system: &'static dyn System) -> Self {
-        let is_off = std::env::var_os("HEIST_GUESTS").is_some_and(|value| value == "0");
+        let is_off = heist_sync::switch("HEIST_GUESTS") == Some(false);
         Self {
             table: Table::new(system),
             phase: AtomicU8::new(OPEN),
