@@ -168,7 +168,7 @@ impl System for Unknown {}
 /// assert_eq!(nothing.thread_number(), None);
 /// ```
 pub fn system(hints: Option<bool>) -> &'static dyn System {
-    let wanted = || std::env::var_os("HEIST_OS_HINTS").is_none_or(|value| value != "0");
+    let wanted = || heist_sync::switch("HEIST_OS_HINTS") != Some(false);
     if hints.unwrap_or_else(wanted) { real() } else { &Unknown }
 }
 
