@@ -2,6 +2,7 @@
 
 mod demo;
 mod doctor;
+mod live;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -20,6 +21,9 @@ enum Command {
     /// How many workers a pool would have here and why, and what on this machine slows it down
     #[command(after_help = doctor::EXIT_CODES)]
     Doctor(doctor::Arguments),
+    /// A page in the browser that draws what a program's pools do; with --demo, four workers that steal from each other
+    #[command(after_help = live::EXAMPLES)]
+    Live(live::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -28,6 +32,9 @@ fn main() -> ExitCode {
     let (outcome, failed) = match command {
         Command::Demo(arguments) => {
             (demo::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
+        }
+        Command::Live(arguments) => {
+            (live::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
         Command::Doctor(arguments) => (doctor::run(&arguments, &mut out), ExitCode::from(doctor::FAILED)),
     };

@@ -86,6 +86,9 @@ impl Config {
             pool.follower().start(&pool).map_err(BuildError::Io)?;
         }
         crate::schedtrace::start();
+        if !pool.config().is_hidden {
+            crate::sample::start();
+        }
         std::mem::forget(unfinished);
         Ok(pool)
     }

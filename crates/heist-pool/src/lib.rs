@@ -72,6 +72,7 @@ mod pool;
 mod process;
 mod queues;
 mod recorder;
+mod sample;
 mod schedtrace;
 mod signal;
 mod threads;
@@ -110,6 +111,11 @@ pub mod raw {
     pub mod process {
         pub use crate::process::{Caller, FOREIGN_POOL, OnBehalf, end_child_after, refuse_wait};
     }
+    /// What one look from outside finds of a pool.
+    pub mod sample {
+        pub use crate::sample::{PermitNow, PoolNow, ThreadNow, set_observer};
+        pub use crate::worker::{Doing, Role};
+    }
     /// What a thread can wait for.
     pub mod signal {
         pub use crate::signal::{Awaited, Signal};
@@ -122,7 +128,7 @@ pub mod raw {
     pub mod tick {
         pub use crate::clock::Clock;
         pub use crate::queues::load::{Loads, Share};
-        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickNow, TickRef, Ticks, When};
+        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickNow, TickRef, TickShown, Ticks, When};
     }
     /// The pool's threads.
     pub mod threads {

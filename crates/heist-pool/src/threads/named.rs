@@ -179,6 +179,12 @@ pub fn named<R>(kind: ClosureKind, site: &'static Location<'static>, f: impl FnO
 }
 
 impl Threads {
+    /// The number and the name of each of its threads, and the closure that it is inside of; without guests.
+    pub(crate) fn closures(&self) -> Vec<(u16, Option<Box<str>>, Option<Closure>)> {
+        let entries = lock(&self.named).clone();
+        entries.iter().map(|entry| (entry.worker, entry.name.clone(), entry.closure())).collect()
+    }
+
     /// What each of its threads is doing; without guests, and without those that have not begun.
     pub fn now(&self) -> Vec<ThreadNow> {
         let entries = lock(&self.named).clone();
