@@ -238,6 +238,7 @@
     for (let i = 0; i < parts.tokens.childElementCount; i += 1) {
       parts.tokens.children[i].classList.toggle('off', i >= wanted);
     }
+    parts.tokens.classList.toggle('more', n > MOST_TOKENS);
     say(parts.n, count(n));
     parts.lane.classList.toggle('has', n > 0);
   }

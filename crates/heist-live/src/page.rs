@@ -59,7 +59,8 @@ mod tests {
         let attributes = [" style=", " onclick=", " onload=", "<style", "javascript:"];
         assert!(!attributes.iter().any(|bad| HTML.contains(bad)));
         assert_eq!(HTML.matches("<script").count(), 1);
-        let calls = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"];
+        let calls =
+            ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"];
         assert!(!calls.iter().any(|bad| JS.contains(bad)));
         assert!(!JS.contains("</script") && !CSS.contains("</style"));
     }

@@ -42,7 +42,10 @@ const NO_TOKEN: Refusal = Refusal(
     StatusCode::FORBIDDEN,
     "The token is missing or wrong. Open the whole address that the program has printed: it ends in ?token= and 32 digits.",
 );
-const NOT_GET: Refusal = Refusal(StatusCode::METHOD_NOT_ALLOWED, "Only GET is answered: the view reads, it never changes the program.");
+const NOT_GET: Refusal = Refusal(
+    StatusCode::METHOD_NOT_ALLOWED,
+    "Only GET is answered: the view reads, it never changes the program.",
+);
 const NOT_POST: Refusal = Refusal(StatusCode::METHOD_NOT_ALLOWED, "The demonstration is steered by POST.");
 const NOT_FOUND: Refusal = Refusal(StatusCode::NOT_FOUND, "There is no such page. The view is at /.");
 
@@ -68,7 +71,9 @@ impl Guard {
             (&Method::GET, None) | (&Method::POST, Some(_)) => {}
             _ => return Err(NOT_GET),
         }
-        if path == "/" && let Some(given) = query_token(head.uri.query()) {
+        if path == "/"
+            && let Some(given) = query_token(head.uri.query())
+        {
             return if self.token.is(given) { Ok(Route::Enter) } else { Err(NO_TOKEN) };
         }
         if !self.has_cookie(head) {
@@ -92,7 +97,9 @@ impl Guard {
     /// The host that was asked, if that is us. A name could be anybody's that was made to point here, so only `localhost` is one.
     fn host<'a>(&self, head: &'a Parts) -> Option<&'a str> {
         let mut hosts = head.headers.get_all(header::HOST).iter();
-        let (Some(host), None, None) = (hosts.next(), hosts.next(), head.uri.authority()) else { return None };
+        let (Some(host), None, None) = (hosts.next(), hosts.next(), head.uri.authority()) else {
+            return None;
+        };
         let host = host.to_str().ok()?;
         let is_near = |ip: IpAddr| self.is_beyond_loopback || ip.is_loopback();
         let is_own = match host.parse::<SocketAddr>() {
@@ -109,7 +116,8 @@ impl Guard {
     fn has_cookie(&self, head: &Parts) -> bool {
         let name = self.cookie();
         let all = head.headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
-        let mut pairs = all.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        let mut pairs =
+            all.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs.any(|(key, value)| key == name && self.token.is(value))
     }
 }
@@ -167,12 +175,26 @@ mod tests {
             let origin = format!("http://{host}");
             assert_eq!(ask(&guard, &[("host", host), ("origin", &origin)]), Ok(Route::Page), "{host}");
         }
-        for host in ["evil.example:7878", "127.0.0.1:7879", "127.0.0.1", "localhost", "10.0.0.1:7878", "", "localhost.evil:7878"] {
+        for host in [
+            "evil.example:7878",
+            "127.0.0.1:7879",
+            "127.0.0.1",
+            "localhost",
+            "10.0.0.1:7878",
+            "",
+            "localhost.evil:7878",
+        ] {
             assert_eq!(ask(&guard, &[("host", host)]), FORBIDDEN, "{host}");
         }
         assert_eq!(ask(&guard, &[]), FORBIDDEN);
         assert_eq!(ask(&guard, &[HOST, HOST]), FORBIDDEN);
-        for origin in ["http://evil.example", "https://127.0.0.1:7878", "http://127.0.0.1:7879", "null", "http://localhost:7878"] {
+        for origin in [
+            "http://evil.example",
+            "https://127.0.0.1:7878",
+            "http://127.0.0.1:7879",
+            "null",
+            "http://localhost:7878",
+        ] {
             assert_eq!(ask(&guard, &[HOST, ("origin", origin)]), FORBIDDEN, "{origin}");
         }
         guard.is_beyond_loopback = true;
@@ -187,14 +209,24 @@ mod tests {
         let known = ("cookie", cookie.as_str());
         let own = ("origin", "http://127.0.0.1:7878");
         for method in ["POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "BREW"] {
-            assert_eq!(ask(&guard, method, "/", &[HOST, known, own]), Err(StatusCode::METHOD_NOT_ALLOWED), "{method}");
+            assert_eq!(
+                ask(&guard, method, "/", &[HOST, known, own]),
+                Err(StatusCode::METHOD_NOT_ALLOWED),
+                "{method}"
+            );
         }
-        assert_eq!(ask(&guard, "POST", "/demo/start", &[HOST, known, own]), Err(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(
+            ask(&guard, "POST", "/demo/start", &[HOST, known, own]),
+            Err(StatusCode::METHOD_NOT_ALLOWED)
+        );
         guard.has_demo = true;
         assert_eq!(ask(&guard, "POST", "/demo/start", &[HOST, known, own]), Ok(Route::Demo(Order::Start)));
         assert_eq!(ask(&guard, "POST", "/demo/start", &[HOST, known]), FORBIDDEN);
         assert_eq!(ask(&guard, "POST", "/demo/start", &[HOST, own]), FORBIDDEN);
         assert_eq!(ask(&guard, "POST", "/", &[HOST, known, own]), Err(StatusCode::METHOD_NOT_ALLOWED));
-        assert_eq!(ask(&guard, "GET", "/demo/start", &[HOST, known, own]), Err(StatusCode::METHOD_NOT_ALLOWED));
+        assert_eq!(
+            ask(&guard, "GET", "/demo/start", &[HOST, known, own]),
+            Err(StatusCode::METHOD_NOT_ALLOWED)
+        );
     }
 }

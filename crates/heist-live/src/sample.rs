@@ -1,6 +1,8 @@
 //! Looks at the process's pools, and makes a [`Frame`] of what it finds.
 
-use crate::frame::{Frame, Inside, PoolFrame, SlowTask, State, TaskRow, Tasks, ThreadRow, TickRow, WorkerRow};
+use crate::frame::{
+    Frame, Inside, PoolFrame, SlowTask, State, TaskRow, Tasks, ThreadRow, TickRow, WorkerRow,
+};
 use heist_async::task::{self, Info};
 use heist_pool::raw::global;
 use heist_pool::raw::pool::Pool;
@@ -139,7 +141,8 @@ impl Sampler {
                 None if usize::from(index) < sample.active => (State::Parked, Inside::default()),
                 None => (State::Inactive, Inside::default()),
             };
-            let (forks, jobs, tasks) = permit.holder.as_ref().map_or((0, 0, 0), |t| (t.forks, t.jobs, t.tasks));
+            let (forks, jobs, tasks) =
+                permit.holder.as_ref().map_or((0, 0, 0), |t| (t.forks, t.jobs, t.tasks));
             workers.push(WorkerRow { index, state, inside, forks, jobs, tasks, ticks: permit.ticks });
         }
         let others = sample.others.iter().map(|thread| {
@@ -250,7 +253,9 @@ impl Known {
         for thread in 0..pool.threads().table().len() as u16 {
             let from = self.read.get(&thread).copied();
             events.clear();
-            let Some((next, _)) = pool.recorded(thread, from.unwrap_or_default(), &mut events) else { continue };
+            let Some((next, _)) = pool.recorded(thread, from.unwrap_or_default(), &mut events) else {
+                continue;
+            };
             self.read.insert(thread, next);
             // What was recorded before the view looked for the first time is not news.
             if from.is_none() && events.len() > 1000 {

@@ -118,9 +118,11 @@ fn start(addr: SocketAddr, is_beyond_loopback: bool, demo: Option<Arc<dyn Demo>>
             ),
         ));
     }
-    let listener = std::net::TcpListener::bind(addr)
-        .map_err(|error| io::Error::new(error.kind(), format!("{addr}: {error}; port 0 is any that is free")))?;
+    let listener = std::net::TcpListener::bind(addr).map_err(|error| {
+        io::Error::new(error.kind(), format!("{addr}: {error}; port 0 is any that is free"))
+    })?;
     let addr = listener.local_addr()?;
+    keep_buffers_small(&listener);
     let pool = private_pool()?;
     // There, because a socket belongs to the pool in which it was made, and outside of all pools to the global one.
     let listener = pool.install(|| TcpListener::from_std(listener)).inspect_err(|_| pool.close())?;
@@ -138,6 +140,28 @@ fn start(addr: SocketAddr, is_beyond_loopback: bool, demo: Option<Arc<dyn Demo>>
     drop(task::spawn_in(&server.pool, accept(Arc::clone(&server), listener)));
     Ok(Live { server })
 }
+
+/// So many bytes wait in the system for a browser that reads slowly. Without a limit it would be shown what was many seconds ago, instead of
+/// skipping.
+#[cfg(unix)]
+fn keep_buffers_small(listener: &std::net::TcpListener) {
+    use std::os::fd::AsRawFd;
+    let most: libc::c_int = 2 * crate::frame::MOST_BYTES as libc::c_int;
+    // SAFETY: the descriptor is open, and the option is the `int` that it is said to be. Connections inherit it. A refusal changes nothing.
+    unsafe {
+        let size = size_of_val(&most) as libc::socklen_t;
+        libc::setsockopt(
+            listener.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_SNDBUF,
+            (&raw const most).cast(),
+            size,
+        );
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_buffers_small(_: &std::net::TcpListener) {}
 
 /// One worker that nobody sees in the view.
 fn private_pool() -> io::Result<Arc<Pool>> {
@@ -305,8 +329,11 @@ impl Server {
     /// The browser has brought the token: it gets the cookie, and an address without the token.
     fn enter(&self) -> Response<Answer> {
         let mut response = respond(StatusCode::SEE_OTHER, TEXT, "");
-        let cookie =
-            format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.guard.cookie(), self.guard.token.as_str());
+        let cookie = format!(
+            "{}={}; HttpOnly; SameSite=Strict; Path=/",
+            self.guard.cookie(),
+            self.guard.token.as_str()
+        );
         let cookie = HeaderValue::try_from(cookie).expect("digits and letters");
         response.headers_mut().insert(header::SET_COOKIE, cookie);
         response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/"));

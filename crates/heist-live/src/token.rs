@@ -33,7 +33,8 @@ impl Token {
     /// Whether it is the one that was given; how long that takes does not depend on where they differ.
     pub fn is(&self, given: &str) -> bool {
         let differs = |(a, b): (u8, u8)| a ^ b;
-        given.len() == self.0.len() && self.0.bytes().zip(given.bytes()).map(differs).fold(0, |all, d| all | d) == 0
+        given.len() == self.0.len()
+            && self.0.bytes().zip(given.bytes()).map(differs).fold(0, |all, d| all | d) == 0
     }
 }
 

@@ -81,7 +81,8 @@ impl Viewers {
         let seq = state.seq;
         let wakers: Vec<Waker> = state.list.iter_mut().filter_map(|viewer| viewer.waker.take()).collect();
         let is_gone = |viewer: &&Viewer| seq - viewer.seen > MOST_SKIPPED;
-        let gone: Vec<End> = state.list.iter().filter(is_gone).map(|viewer| Arc::clone(&viewer.end)).collect();
+        let gone: Vec<End> =
+            state.list.iter().filter(is_gone).map(|viewer| Arc::clone(&viewer.end)).collect();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
         // An aborted connection drops its `Watching`, which needs the lock.

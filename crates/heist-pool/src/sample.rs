@@ -102,8 +102,7 @@ impl ThreadNow {
     ) -> Self {
         let status = worker.status();
         let place = closures.iter().position(|(number, ..)| *number == worker.id());
-        let (_, name, closure) =
-            place.map_or((worker.id(), None, None), |place| closures.swap_remove(place));
+        let (_, name, closure) = place.map_or((worker.id(), None, None), |place| closures.swap_remove(place));
         let runs = matches!(status.doing(), Doing::Job | Doing::Poll | Doing::Tick);
         Self {
             number: worker.id(),

@@ -125,9 +125,9 @@ pub use report::{Report, ThreadInfo, ThreadState};
 /// ```
 #[cfg(all(feature = "live", not(heist_model)))]
 pub mod live {
+    pub use heist_live::{Live, self_contained, serve, serve_beyond_loopback};
     #[doc(hidden)]
     pub use heist_live::{demo, frame, serve_demo};
-    pub use heist_live::{Live, self_contained, serve, serve_beyond_loopback};
 }
 
 /// The traits of parallel iterators, and (feature `async`) of tasks in scopes: `use heist::prelude::*`.

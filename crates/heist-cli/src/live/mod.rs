@@ -71,7 +71,10 @@ fn explain(is_json: bool, out: &mut impl Write) -> std::io::Result<()> {
     const FEATURE: &str = "heist = { version = \\\"0.1\\\", features = [\\\"live\\\"] }";
     const VARIABLE: &str = "HEIST_LIVE=127.0.0.1:7878 ./my-program";
     if is_json {
-        return writeln!(out, "{{\"feature\":\"{FEATURE}\",\"variable\":\"{VARIABLE}\",\"demo\":\"heist live --demo\"}}");
+        return writeln!(
+            out,
+            "{{\"feature\":\"{FEATURE}\",\"variable\":\"{VARIABLE}\",\"demo\":\"heist live --demo\"}}"
+        );
     }
     writeln!(
         out,
@@ -101,7 +104,10 @@ mod tests {
         let mut text = Vec::new();
         explain(false, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        assert!(text.contains("HEIST_LIVE=127.0.0.1:7878") && text.contains("features = [\"live\"]"), "{text}");
+        assert!(
+            text.contains("HEIST_LIVE=127.0.0.1:7878") && text.contains("features = [\"live\"]"),
+            "{text}"
+        );
         let mut json = Vec::new();
         explain(true, &mut json).unwrap();
         let told: serde_json::Value = serde_json::from_slice(&json).unwrap();

@@ -138,7 +138,14 @@ impl Uneven {
 /// Tasks and ticks, so that their panels have something to show.
 fn beside(pool: &ThreadPool) {
     for n in 0..6 {
-        let name = ["accept connections", "read a socket", "write a log", "poll a queue", "refresh a cache", "send mail"][n];
+        let name = [
+            "accept connections",
+            "read a socket",
+            "write a log",
+            "poll a queue",
+            "refresh a cache",
+            "send mail",
+        ][n];
         let pause = Duration::from_millis(70 + 130 * n as u64);
         heist::task::Builder::new().name(name).spawn_in(pool, async move {
             loop {
