@@ -315,9 +315,8 @@
   function inside(thread) {
     const what = { job: 'job', poll: 'task', tick: 'tick' }[thread.does];
     if (!what && !thread.runs) return '';
-    const name = thread.runs ? ' ' + thread.runs : '';
     const since = thread.since >= 100 ? ', ' + duration(thread.since) : '';
-    return (what || 'inside of') + name + since;
+    return [what, thread.runs].filter(Boolean).join(' ') + since;
   }
 
   function leftOut(id, n, what) {
@@ -736,11 +735,13 @@
         say(parts.tps[0], isRare ? 'every' : t.tps.toFixed(t.tps < 100 ? 1 : 0));
         say(parts.tps[1], isRare ? duration(t.period) : aim ? 'of ' + (aim < 10 ? aim.toFixed(1) : Math.round(aim)) : '');
         parts.tps[0].classList.toggle('bad', !isRare && aim > 0 && t.tps < aim * 0.95 - 0.3);
-        say(parts.mspt[0], t.mspt.toFixed(2));
-        say(parts.mspt[1], 'max ' + t.mspt_max.toFixed(1));
+        // Nothing is known of a tick that has not run lately.
+        const known = (ms, digits) => (t.tps > 0 ? ms.toFixed(ms < 100 ? digits : 0) : '\u2013');
+        say(parts.mspt[0], known(t.mspt, 2));
+        say(parts.mspt[1], 'max ' + known(t.mspt_max, 1));
         parts.mspt[0].classList.toggle('bad', t.period > 0 && t.mspt > t.period);
-        say(parts.late[0], t.late.toFixed(2));
-        say(parts.late[1], 'max ' + t.late_max.toFixed(1));
+        say(parts.late[0], known(t.late, 2));
+        say(parts.late[1], 'max ' + known(t.late_max, 1));
         say(parts.skipped, count(t.skipped));
         parts.skipped.classList.toggle('bad', t.skipped > 0);
       });
@@ -894,6 +895,7 @@
       const frame = this.player.frame();
       this.drawTransport();
       if (!frame) return;
+      $('main').dataset.at = this.player.shown.toFixed(1);
       this.choosePool(frame);
       const pool = frame.pools.find((other) => other.id === this.pool) || null;
       if (frame !== this.drawn) {
