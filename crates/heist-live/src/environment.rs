@@ -24,6 +24,11 @@ fn start() {
     if IS_STARTED.get().swap(true, Ordering::Relaxed) {
         return;
     }
+    if heist_os::is_privileged() {
+        return heist_sync::warn(format_args!(
+            "HEIST_LIVE is ignored: the program runs with the rights of another user than yours"
+        ));
+    }
     let Some(addr) = value.to_str().and_then(|text| text.trim().parse::<std::net::SocketAddr>().ok()) else {
         return heist_sync::warn(format_args!(
             "HEIST_LIVE={value:?} is not an address with a port; unset it or give one, for example 127.0.0.1:7878"

@@ -14,6 +14,7 @@ pub mod demo;
 mod environment;
 pub mod frame;
 pub mod page;
+mod recorded;
 mod request;
 mod sample;
 mod server;

@@ -3,20 +3,20 @@
 use crate::frame::{
     Frame, Inside, PoolFrame, SlowTask, State, TaskRow, Tasks, ThreadRow, TickRow, WorkerRow,
 };
+use crate::recorded::Recorded;
 use heist_async::task::{self, Info};
 use heist_pool::raw::global;
 use heist_pool::raw::pool::Pool;
 use heist_pool::raw::sample::{Doing, PoolNow, Role, ThreadNow};
 use heist_pool::raw::threads::ClosureKind;
 use heist_sync::StdArc as Arc;
-use heist_trace::{Kind, Position};
 use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 /// A poll counts as slow from then on.
-const SLOW_MS: f64 = 10.0;
+const SLOW_NS: u64 = 10_000_000;
 /// For so long after it was seen last a slow task is shown.
 const SLOW_KEPT: Duration = Duration::from_secs(30);
 /// A thread that has used no CPU for so long sleeps in the system.
@@ -36,22 +36,28 @@ pub struct Sampler {
     program: String,
     cores: usize,
     pools: Vec<Known>,
-    next_pool: u64,
     tasks: Tasks,
     tasks_at: Option<Instant>,
-    slow: Vec<(SlowTask, Instant)>,
+    slow: Vec<Slow>,
+    /// Whether the pools' threads record what they do.
+    is_recorded: bool,
     /// Whether what only waits is shown as work.
     pub waits_are_work: bool,
 }
 
 /// A pool that was seen before.
 struct Known {
-    id: u64,
     pool: Weak<Pool>,
     /// Per thread, the CPU time that it had used, and since when that is so.
     cpu: HashMap<u16, (u64, Instant)>,
-    /// Per thread, how far its events were read.
-    read: HashMap<u16, Position>,
+    recorded: Option<Recorded>,
+}
+
+/// A slow task, by its name or else the place where it was spawned: that is what events tell, too.
+struct Slow {
+    called: String,
+    row: SlowTask,
+    seen: Instant,
 }
 
 impl Sampler {
@@ -65,12 +71,18 @@ impl Sampler {
             program: name.map_or_else(|| "a program".into(), |name| name.to_string_lossy().into_owned()),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             pools: Vec::new(),
-            next_pool: 1,
             tasks: Tasks::default(),
             tasks_at: None,
             slow: Vec::new(),
+            is_recorded: false,
             waits_are_work: false,
         }
+    }
+
+    /// From here on the pools' threads record what they do, or no longer do.
+    pub fn set_recorded(&mut self, is_recorded: bool) {
+        self.is_recorded = is_recorded;
+        self.pools.iter_mut().for_each(|known| known.recorded = None);
     }
 
     /// What goes on now.
@@ -97,7 +109,7 @@ impl Sampler {
             cores: self.cores,
             pools: frames,
             tasks: self.tasks.clone(),
-            slow: self.slow.iter().map(|(slow, _)| slow.clone()).collect(),
+            slow: self.slow.iter().map(|slow| slow.row.clone()).collect(),
             ticks,
             ticks_left,
             demo: None,
@@ -112,18 +124,16 @@ impl Sampler {
         }
         let place = self.pools.iter().position(|known| std::ptr::eq(known.pool.as_ptr(), &raw const **pool));
         let place = place.unwrap_or_else(|| {
-            let known = Known {
-                id: self.next_pool,
-                pool: Arc::downgrade(pool),
-                cpu: HashMap::new(),
-                read: HashMap::new(),
-            };
-            self.next_pool += 1;
-            self.pools.push(known);
+            self.pools.push(Known { pool: Arc::downgrade(pool), cpu: HashMap::new(), recorded: None });
             self.pools.len() - 1
         });
         let (waits_are_work, begun_ns) = (self.waits_are_work, self.begun_ns);
         let known = &mut self.pools[place];
+        if self.is_recorded && known.recorded.is_none() {
+            known.recorded = Some(Recorded::from_now(pool));
+        }
+        let found = known.recorded.as_mut().map(|recorded| recorded.look(pool, &sample, SLOW_NS));
+        let found = found.unwrap_or_default();
         let mut row = |thread: &ThreadNow| {
             let is_asleep = known.is_asleep(pool, thread, now) && !waits_are_work;
             let state = match thread.doing {
@@ -132,7 +142,7 @@ impl Sampler {
                 Doing::Job | Doing::Poll | Doing::Tick if is_asleep => State::Blocked,
                 Doing::Job | Doing::Poll | Doing::Tick => State::Working,
             };
-            (state, inside(thread))
+            (state, inside(thread, known.recorded.as_ref()))
         };
         let mut workers = Vec::new();
         for (index, permit) in (0..).zip(&sample.permits) {
@@ -157,10 +167,14 @@ impl Sampler {
             }
         });
         let others = others.collect();
-        let arrows = known.arrows(pool, &sample, begun_ns);
+        let at_ms = |at_ns: u64| at_ns.saturating_sub(begun_ns) as f64 / 1e6;
+        for (called, took_ns) in found.slow {
+            self.note_slow(called, called, None, took_ns as f64 / 1e6, false, now);
+        }
+        let id = pool.recorder().number();
         Some(PoolFrame {
-            id: known.id,
-            name: name(pool, known.id, sample.permits.len()),
+            id: id.into(),
+            name: name(pool, id, sample.permits.len()),
             active: sample.active,
             workers,
             others,
@@ -168,8 +182,8 @@ impl Sampler {
             injected_tasks: sample.injected_tasks,
             steals: sample.steals,
             wakes: sample.wakes,
-            arrows,
-            arrows_left: 0,
+            arrows: found.arrows.iter().map(|&(at_ns, from, to)| (at_ms(at_ns), from, to)).collect(),
+            arrows_left: found.arrows_left,
         })
     }
 
@@ -198,31 +212,51 @@ impl Sampler {
             since_ms: ms(info.since()),
         };
         self.tasks = Tasks { counts, rows: rows.iter().map(row).collect() };
-        self.note_slow(&all, now);
+        self.look_at_slow(&all, now);
     }
 
-    fn note_slow(&mut self, all: &[Info], now: Instant) {
-        self.slow.iter_mut().for_each(|(slow, _)| slow.is_running = false);
+    fn look_at_slow(&mut self, all: &[Info], now: Instant) {
+        self.slow.iter_mut().for_each(|slow| slow.row.is_running = false);
         for info in all.iter().filter(|info| info.state() == task::State::Running) {
-            let (id, since_ms) = (info.id().to_string(), ms(info.since()));
-            if since_ms < SLOW_MS {
-                continue;
-            }
-            match self.slow.iter_mut().find(|(slow, _)| slow.id == id) {
-                Some((slow, seen)) => {
-                    (slow.longest_ms, slow.is_running) = (slow.longest_ms.max(since_ms), true);
-                    *seen = now;
-                }
-                None => {
-                    let (name, site) = (info.name().map(String::from), site(info.site()));
-                    let slow = SlowTask { id, name, site, longest_ms: since_ms, is_running: true };
-                    self.slow.push((slow, now));
-                }
+            if info.since().as_nanos() >= SLOW_NS.into() {
+                let place = format!("{}:{}", info.site().file(), info.site().line());
+                let called = info.name().unwrap_or(&place);
+                self.note_slow(called, &place, Some(info), ms(info.since()), true, now);
             }
         }
-        self.slow.retain(|(_, seen)| now - *seen < SLOW_KEPT);
-        self.slow.sort_by(|(a, _), (b, _)| b.longest_ms.total_cmp(&a.longest_ms));
+        self.slow.retain(|slow| now - slow.seen < SLOW_KEPT);
+        self.slow.sort_by(|a, b| b.row.longest_ms.total_cmp(&a.row.longest_ms));
         self.slow.truncate(MOST_ROWS);
+    }
+
+    /// A poll of the task that is called so has taken so long, or does.
+    fn note_slow(
+        &mut self,
+        called: &str,
+        place: &str,
+        info: Option<&Info>,
+        took_ms: f64,
+        is_running: bool,
+        now: Instant,
+    ) {
+        let at = self.slow.iter().position(|slow| slow.called == called).unwrap_or_else(|| {
+            let is_named = info.map_or(called == shortened(called), |info| info.name().is_some());
+            let row = SlowTask {
+                id: info.map_or_else(String::new, |info| info.id().to_string()),
+                name: is_named.then(|| called.into()),
+                site: if is_named && info.is_none() { String::new() } else { shortened(place) },
+                ..SlowTask::default()
+            };
+            self.slow.push(Slow { called: called.into(), row, seen: now });
+            self.slow.len() - 1
+        });
+        let slow = &mut self.slow[at];
+        if let Some(info) = info {
+            slow.row.site = site(info.site());
+        }
+        slow.row.longest_ms = slow.row.longest_ms.max(took_ms);
+        slow.row.is_running |= is_running;
+        slow.seen = now;
     }
 }
 
@@ -240,40 +274,6 @@ impl Known {
         }
         before == cpu_ns && now - since >= ASLEEP && pool.is_runnable(thread.number) == Some(false)
     }
-
-    /// The steals that the pool's threads have recorded since the last look.
-    fn arrows(&mut self, pool: &Pool, sample: &PoolNow, begun_ns: u64) -> Vec<(f64, u16, u16)> {
-        let mut arrows = Vec::new();
-        let index_of = |thread: u16| {
-            let held = |permit: &_| holder(permit) == Some(thread);
-            let place = sample.permits.iter().position(held).map(|index| index as u16);
-            place.or_else(|| pool.last_index(thread))
-        };
-        let mut events = Vec::new();
-        for thread in 0..pool.threads().table().len() as u16 {
-            let from = self.read.get(&thread).copied();
-            events.clear();
-            let Some((next, _)) = pool.recorded(thread, from.unwrap_or_default(), &mut events) else {
-                continue;
-            };
-            self.read.insert(thread, next);
-            // What was recorded before the view looked for the first time is not news.
-            if from.is_none() && events.len() > 1000 {
-                continue;
-            }
-            for steal in events.iter().filter(|event| event.kind == Kind::Steal) {
-                let thief = steal.worker.or_else(|| index_of(thread));
-                if let (Some(from), Some(to)) = (index_of(steal.arg as u16), thief) {
-                    arrows.push((steal.at_ns.saturating_sub(begun_ns) as f64 / 1e6, from, to));
-                }
-            }
-        }
-        arrows
-    }
-}
-
-fn holder(permit: &heist_pool::raw::sample::PermitNow) -> Option<u16> {
-    permit.holder.as_ref().map(|thread| thread.number)
 }
 
 fn ms(time: Duration) -> f64 {
@@ -281,7 +281,7 @@ fn ms(time: Duration) -> f64 {
 }
 
 /// What people call a pool.
-fn name(pool: &Pool, id: u64, workers: usize) -> String {
+fn name(pool: &Pool, id: u32, workers: usize) -> String {
     let workers = match workers {
         1 => "1 worker".into(),
         n => format!("{n} workers"),
@@ -291,23 +291,35 @@ fn name(pool: &Pool, id: u64, workers: usize) -> String {
 
 /// The file with the folder that it is in, and the line.
 fn site(location: &Location<'_>) -> String {
-    let mut parts = location.file().rsplit(['/', '\\']);
-    let file = parts.next().unwrap_or_default();
-    match parts.next() {
-        Some(folder) => format!("{folder}/{file}:{}", location.line()),
-        None => format!("{file}:{}", location.line()),
+    let place = format!("{}:{}", location.file(), location.line());
+    shortened(&place)
+}
+
+/// A place in a source is told by the last of its folders. What is no such place stays as it is.
+fn shortened(name: &str) -> String {
+    let is_place = name.rsplit_once(':').is_some_and(|(file, line)| {
+        file.ends_with(".rs") && !line.is_empty() && line.bytes().all(|c| c.is_ascii_digit())
+    });
+    let mut separators = name.rmatch_indices(['/', '\\']);
+    match separators.nth(1) {
+        Some((at, _)) if is_place => name[at + 1..].into(),
+        _ => name.into(),
     }
 }
 
 /// What a thread is inside of.
-fn inside(thread: &ThreadNow) -> Inside {
+fn inside(thread: &ThreadNow, recorded: Option<&Recorded>) -> Inside {
     let does = match thread.doing {
         Doing::Job => "job",
         Doing::Poll => "poll",
         Doing::Tick => "tick",
         Doing::Loop | Doing::Wait => "",
     };
-    let Some(closure) = &thread.closure else { return Inside { does, ..Inside::default() } };
+    let Some(closure) = &thread.closure else {
+        // The closure is published where it runs; a task's or tick's name is only recorded.
+        let runs = recorded.filter(|_| !does.is_empty()).and_then(|recorded| recorded.runs(thread.number));
+        return Inside { does, runs: shortened(runs.unwrap_or_default()), since_ms: 0.0 };
+    };
     let place = site(closure.site);
     let runs = match closure.kind {
         ClosureKind::Job => place,
@@ -362,5 +374,8 @@ mod tests {
     fn a_place_is_short_and_tells_the_line() {
         let here = Location::caller();
         assert_eq!(site(here), format!("src/sample.rs:{}", here.line()));
+        assert_eq!(shortened("/a/b/c.rs:7"), "b/c.rs:7");
+        assert_eq!(shortened("c.rs:7"), "c.rs:7");
+        assert_eq!(shortened("GET /a/b/c"), "GET /a/b/c");
     }
 }

@@ -11,6 +11,7 @@ use heist_async::net::{TcpListener, TcpStream};
 use heist_async::{task, time};
 use heist_pool::raw::build::BuildError;
 use heist_pool::raw::pool::{Config, Pool};
+use heist_pool::raw::recorder;
 use heist_pool::raw::threads::ThreadStart;
 use heist_sync::std_atomic::{AtomicUsize, Ordering};
 use heist_sync::{Mutex, StdArc as Arc, lock};
@@ -269,12 +270,17 @@ fn serve_connection(server: &Arc<Server>, stream: TcpStream) {
 
 /// Makes frames for as long as somebody looks.
 async fn sample(server: Arc<Server>) {
+    // Steals and names are in what threads record; nobody pays for it while nobody looks.
+    let recording = recorder::everywhere();
+    lock(&server.sampler).set_recorded(true);
     let mut interval = time::interval(EVERY);
     interval.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
     while server.viewers.is_watched() {
         interval.tick().await;
         server.viewers.publish(server.frame());
     }
+    lock(&server.sampler).set_recorded(false);
+    drop(recording);
 }
 
 const CSP: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \

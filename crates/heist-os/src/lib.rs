@@ -12,6 +12,8 @@ mod file;
 pub mod limits;
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod linux;
+#[cfg_attr(not(all(target_os = "linux", not(any(heist_model, miri)))), path = "process_unknown.rs")]
+mod process;
 pub mod topology;
 #[cfg(test)]
 #[path = "tree_tests.rs"]
@@ -19,6 +21,7 @@ mod tree;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
 pub use cpu_list::{cpu_list, parse_cpu_list};
+pub use process::{at_exit, is_privileged, stolen_ms};
 
 #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
 use Unknown as Real;

@@ -86,6 +86,7 @@ impl Config {
             pool.follower().start(&pool).map_err(BuildError::Io)?;
         }
         crate::schedtrace::start();
+        crate::recorder::start_from_environment();
         if !pool.config().is_hidden {
             crate::sample::start();
         }

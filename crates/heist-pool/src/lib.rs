@@ -111,6 +111,11 @@ pub mod raw {
     pub mod process {
         pub use crate::process::{Caller, FOREIGN_POOL, OnBehalf, end_child_after, refuse_wait};
     }
+    /// What is recorded for traces.
+    pub mod recorder {
+        pub use crate::recorder::*;
+        pub use heist_trace::{Kind, name};
+    }
     /// What one look from outside finds of a pool.
     pub mod sample {
         pub use crate::sample::{PermitNow, PoolNow, ThreadNow, set_observer};

@@ -9,7 +9,7 @@ use crate::process;
 use crate::queues::Queues;
 use crate::queues::job::{Callee, JobRef, Payload, StackJob, discard, erased, halt_unwinding};
 use crate::queues::task::{Place, TaskRef};
-use crate::recorder::Recorder;
+use crate::recorder::{self, Recorder};
 use crate::signal::Awaited;
 use crate::threads::Threads;
 use crate::worker::Worker;
@@ -18,12 +18,10 @@ use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use heist_sync::planted::is_planted;
 use heist_sync::process::Origin;
 use heist_sync::{Parker, StdArc as Arc, thread_local};
+use heist_trace::Kind;
 use std::mem::ManuallyDrop;
 use std::sync::Weak;
 use std::time::Duration;
-
-/// Events that a thread's ring keeps.
-pub(crate) const RING_EVENTS: usize = 1 << 14;
 
 pub(crate) type Handler<A> = Box<dyn Fn(A) + Send + Sync>;
 
@@ -148,6 +146,7 @@ impl Pool {
         });
         if !pool.config.is_hidden {
             crate::global::enlist(&pool);
+            pool.recorder.join_all();
         }
         pool
     }
@@ -275,7 +274,9 @@ impl Pool {
                 let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
                 let job = StackJob::new(callee, Arc::clone(&parker));
                 // SAFETY: we wait for its signal before it moves.
-                self.queues.jobs.push(unsafe { job.as_job_ref() });
+                let job_ref = unsafe { job.as_job_ref() };
+                recorder::record(self, Kind::Spawn, job_ref.number(), || 0);
+                self.queues.jobs.push(job_ref);
                 self.permits.announce(self, WokenFor::Call);
                 match here {
                     Some(worker) => worker.wait(job.signal(), &()),
@@ -286,9 +287,15 @@ impl Pool {
         }
     }
 
-    /// Queues a job for whoever is free.
+    /// Queues a new job for whoever is free.
     pub fn inject(&self, job: JobRef) {
         self.refuse_if_foreign();
+        recorder::record(self, Kind::Spawn, job.number(), || 0);
+        self.requeue(job);
+    }
+
+    /// Queues a job that was queued elsewhere.
+    pub(crate) fn requeue(&self, job: JobRef) {
         self.queues.jobs.push(job);
         self.permits.announce(self, WokenFor::Job);
     }
@@ -298,6 +305,7 @@ impl Pool {
         self.refuse_if_foreign();
         self.threads.refuse_guests();
         let index = index as u16;
+        recorder::record(self, Kind::Spawn, job.number(), || 0);
         // The push ends with a fence: PERMIT-E3, the job before the look at the ledger; partner: `ask_and_look`.
         self.queues.broadcasts(index).push(job);
         self.permits.wake_one(self, Some(index), WokenFor::Job);
@@ -324,6 +332,7 @@ impl Pool {
             return;
         }
         self.watched.note_task();
+        recorder::record(self, Kind::Ready, task.number(), || 0);
         match Worker::current_in(self) {
             Some(worker) => worker.schedule(task, place),
             None => self.schedule_outside(task),
@@ -410,6 +419,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         if !self.is_foreign() {
+            recorder::last_look(self);
             // SAFETY: here only, and nothing uses them after.
             unsafe {
                 ManuallyDrop::drop(&mut self.permits);

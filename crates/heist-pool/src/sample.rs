@@ -4,7 +4,6 @@
 use crate::pool::Pool;
 use crate::threads::Closure;
 use crate::worker::{Doing, Role, WorkerShared};
-use heist_trace::{Event, Lost, Position};
 use std::sync::OnceLock;
 
 /// A pool, as it was a moment ago.
@@ -124,11 +123,6 @@ impl Pool {
         let number = self.threads().table().get(thread.into())?.number()?;
         // Unknown, and asleep, are one answer there; a thread whose clock is known is known otherwise, too.
         Some(self.system().cpu_of_runnable(number).is_some())
-    }
-
-    /// What one of its threads has recorded since `from`, appended to `events`.
-    pub fn recorded(&self, thread: u16, from: Position, events: &mut Vec<Event>) -> Option<(Position, Lost)> {
-        Some(self.threads().table().get(thread.into())?.ring.get()?.since(from, events))
     }
 
     /// The index that one of its threads had last.

@@ -74,6 +74,17 @@ impl Moment {
         Self(counter::read())
     }
 
+    /// Now, after the counter was compared with the clock for long enough that it is right to some 0.01 %. Takes a millisecond.
+    ///
+    /// ```
+    /// let begun = heist_sync::clock::Moment::settled();
+    /// assert!(heist_sync::clock::Moment::now().ns_since(begun) < 60_000_000_000);
+    /// ```
+    pub fn settled() -> Self {
+        counter::settle();
+        Self::now()
+    }
+
     /// The nanoseconds since `earlier`; 0 if the counter says that it was later, as it may on another CPU of an odd machine.
     #[inline]
     pub fn ns_since(self, earlier: Moment) -> u64 {
@@ -109,11 +120,18 @@ mod counter {
         }
     }
 
+    /// Compares for longer than a loop would wait for.
     #[cold]
-    fn compare() -> u64 {
-        static FIRST: PerProcess<OnceLock<(Instant, u64)>> = PerProcess::new(OnceLock::new(), OnceLock::new);
-        let (since, ticks) = FIRST.get().get_or_init(|| (Instant::now(), read()));
-        let (elapsed, ticks) = (since.elapsed(), read().saturating_sub(*ticks));
+    pub(super) fn settle() {
+        let (since, ticks) = (Instant::now(), read());
+        while since.elapsed() < 10 * COMPARED {
+            std::hint::spin_loop();
+        }
+        note(since.elapsed(), read().saturating_sub(ticks));
+    }
+
+    /// So many ticks were counted in that time. Returns what is known now.
+    fn note(elapsed: Duration, ticks: u64) -> u64 {
         if elapsed < COMPARED || ticks == 0 {
             return GUESS;
         }
@@ -121,6 +139,13 @@ mod counter {
             u64::try_from((elapsed.as_nanos() << RATE_BITS) / u128::from(ticks)).unwrap_or(GUESS).max(1);
         RATE.store(rate, Ordering::Relaxed);
         rate
+    }
+
+    #[cold]
+    fn compare() -> u64 {
+        static FIRST: PerProcess<OnceLock<(Instant, u64)>> = PerProcess::new(OnceLock::new(), OnceLock::new);
+        let (since, ticks) = FIRST.get().get_or_init(|| (Instant::now(), read()));
+        note(since.elapsed(), read().saturating_sub(*ticks))
     }
 
     #[cfg(all(target_arch = "x86_64", not(miri)))]

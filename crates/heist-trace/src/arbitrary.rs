@@ -20,9 +20,11 @@ prop_compose! {
     pub(crate) fn any_trace()(
         events in prop::collection::vec(any_event(), 0..50),
         names in prop::collection::btree_map(any::<u16>(), any::<String>(), 0..5),
+        texts in prop::collection::btree_map(any::<u32>(), any::<String>(), 0..5),
         lost: u64,
     ) -> Trace {
         let named = names.into_iter().fold(Trace::builder(), |b, (number, name)| b.thread(number, name));
+        let named = texts.into_iter().fold(named, |b, (number, text)| b.name(number, text));
         named.events(events).lost(lost).finish()
     }
 }

@@ -1,126 +1,463 @@
-//! Chrome trace-event JSON, the format that Perfetto and chrome://tracing open.
+//! Chrome trace-event JSON, the format that Perfetto and chrome://tracing open, in its array form: valid without its end, so that what a
+//! program has written before a crash can be read.
 
-use crate::walk::{Span, Walk, What};
-use crate::{Event, Kind, Trace};
-use std::fmt;
-use std::io::{self, BufWriter, Write};
+use crate::{Event, Kind, ReadError, Trace};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::io::{self, BufWriter, Read, Write};
 
-/// There is one process in a trace; the format wants a number for it.
-const PID: u32 = 1;
+/// The process that stands for the pool of a [`Trace`].
+const ONE_POOL: u32 = 1;
 
 pub(crate) fn write(trace: &Trace, w: impl Write) -> io::Result<()> {
-    let mut list = List { w: BufWriter::new(w), first: true };
-    write!(
-        list.w,
-        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"lost_events\":\"{}\"}},\"traceEvents\":[",
-        trace.lost()
-    )?;
-    list.item(format_args!(
-        "\"ph\":\"M\",\"pid\":{PID},\"name\":\"process_name\",\"args\":{{\"name\":\"heist\"}}"
-    ))?;
+    let mut out = ChromeWriter::new(BufWriter::new(w))?;
+    out.process(ONE_POOL, "heist")?;
     for (number, name) in trace.threads() {
-        list.item(format_args!(
-            "\"ph\":\"M\",\"pid\":{PID},\"tid\":{number},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}",
-            Quoted(name)
-        ))?;
-        list.item(format_args!(
-            "\"ph\":\"M\",\"pid\":{PID},\"tid\":{number},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{number}}}"
-        ))?;
-    }
-    for (flow, span) in spans(trace).iter().enumerate() {
-        slice(&mut list, flow, span)?;
+        out.thread(ONE_POOL, number, name)?;
     }
     for event in trace.events() {
-        mark(&mut list, event)?;
+        out.event(ONE_POOL, event, |number| trace.name(number))?;
     }
-    list.w.write_all(b"\n]}\n")?;
-    list.w.flush()
+    out.lost(ONE_POOL, trace.lost())?;
+    out.finish(trace.range_ns().1)?.flush()
 }
 
-/// All spans by time, those of one moment and thread in the order of entering: so do viewers nest slices of equal time.
-fn spans(trace: &Trace) -> Vec<Span> {
-    let mut spans = Vec::new();
-    let mut walk = Walk::new(trace.events());
-    (0..trace.events().len()).for_each(|position| walk.step(position, &mut |span| spans.push(span)));
-    walk.finish(trace.range_ns().1, &mut |span| spans.push(span));
-    spans.sort_by_key(|span| (span.start_ns, span.thread, span.order));
-    spans
+/// Converts a binary trace without holding it in memory.
+pub(crate) fn convert(r: impl Read, w: impl Write) -> Result<(), ReadError> {
+    let mut out = ChromeWriter::new(BufWriter::new(w))?;
+    let mut head = None;
+    let (mut until_ns, mut failed) = (0, None);
+    let lost = std::cell::Cell::new(0);
+    // Both closures need the writer, one after the other.
+    let shared = std::cell::RefCell::new((&mut out, &mut head));
+    crate::binary::stream(
+        r,
+        |found| {
+            lost.set(found.lost);
+            *shared.borrow_mut().1 = Some(found);
+        },
+        |event| {
+            until_ns = event.at_ns;
+            if failed.is_some() {
+                return;
+            }
+            let mut shared = shared.borrow_mut();
+            let (out, head) = &mut *shared;
+            let Some(head) = head.as_ref() else { return };
+            failed = out.event(ONE_POOL, &event, |number| head.names.get(&number).map(String::as_str)).err();
+        },
+    )?;
+    if let Some(error) = failed {
+        return Err(ReadError::Io(error));
+    }
+    out.process(ONE_POOL, "heist")?;
+    for (number, name) in head.iter().flat_map(|head| &head.threads) {
+        out.thread(ONE_POOL, *number, name)?;
+    }
+    out.lost(ONE_POOL, lost.get())?;
+    Ok(out.finish(until_ns)?.flush()?)
 }
 
-fn slice(list: &mut List<impl Write>, flow: usize, span: &Span) -> io::Result<()> {
-    let (name, from) = match span.what {
-        What::Job { from: None } => ("job", None),
-        What::Job { from } => ("stolen job", from),
-        What::Park => ("parked", None),
-        What::Block => ("blocked", None),
-    };
-    let mut args = String::new();
-    let mut arg = |key: &str, value: &dyn fmt::Display| {
-        let comma = if args.is_empty() { "" } else { "," };
-        args += &format!("{comma}\"{key}\":{value}");
-    };
-    if let Some(index) = span.worker {
-        arg("worker", &index);
-    }
-    if let Some(victim) = from {
-        arg("from", &victim);
-    }
-    if span.arg != 0 {
-        arg("id", &span.arg);
-    }
-    if !span.start_known {
-        arg("start_unknown", &true);
-    }
-    if !span.end_known {
-        arg("end_unknown", &true);
-    }
-    let (tid, ts) = (span.thread, Micros(span.start_ns));
-    let dur = Micros(span.end_ns - span.start_ns);
-    list.item(format_args!(
-        "\"ph\":\"X\",\"pid\":{PID},\"tid\":{tid},\"ts\":{ts},\"dur\":{dur},\"cat\":\"heist\",\"name\":\"{name}\",\"args\":{{{args}}}"
-    ))?;
-    // The arrow from the victim to the stolen job, at the moment at which the job starts: both ends bind to the slice that
-    // surrounds them.
-    if let Some(victim) = from {
-        let tail =
-            format_args!("\"pid\":{PID},\"id\":{flow},\"ts\":{ts},\"cat\":\"heist\",\"name\":\"steal\"",)
-                .to_string();
-        list.item(format_args!("\"ph\":\"s\",\"tid\":{victim},{tail}"))?;
-        list.item(format_args!("\"ph\":\"f\",\"bp\":\"e\",\"tid\":{tid},{tail}"))?;
-    }
-    Ok(())
+/// What a thread is inside of.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// The event that ends it.
+    end: Kind,
+    start_ns: u64,
 }
 
-/// A mark for each event that is not the edge of a slice.
-fn mark(list: &mut List<impl Write>, event: &Event) -> io::Result<()> {
-    let key = match event.kind {
-        Kind::Steal => "from",
-        Kind::Wake => "woke",
-        Kind::Lend | Kind::Return => "index",
-        Kind::Gap => "lost",
-        Kind::JobStart | Kind::JobEnd | Kind::Park | Kind::Block | Kind::Unblock => return Ok(()),
-    };
-    let Event { kind, thread, arg, .. } = event;
-    let (name, ts) = (kind.name(), Micros(event.at_ns));
-    list.item(format_args!(
-        "\"ph\":\"i\",\"s\":\"t\",\"pid\":{PID},\"tid\":{thread},\"ts\":{ts},\"cat\":\"heist\",\"name\":\"{name}\",\"args\":{{\"{key}\":{arg}}}"
-    ))
+/// A thread between two of its events.
+#[derive(Debug, Default)]
+struct Thread {
+    /// Innermost last.
+    open: Vec<Open>,
+    /// It is parked, or searches, until its next event.
+    is_idle: bool,
+    /// The victim of a steal whose job has not started yet.
+    loot: Option<u32>,
+    /// What belongs to the next event.
+    name: Option<u32>,
+    high: Option<u32>,
+    asleep_us: u32,
+    /// Since when it is known: its first event, or that after a gap.
+    since_ns: Option<u64>,
 }
 
-struct List<W> {
+/// Writes events as Chrome trace-event JSON, one at a time. Events of one thread come in their order; those of different threads need not.
+///
+/// A program that ends in the middle leaves a file that viewers open: every item is written whole, and the array needs no end.
+///
+/// ```
+/// use heist::trace::{ChromeWriter, Event, Kind};
+/// let at = |at_ns, kind| Event { at_ns, kind, thread: 0, worker: Some(0), arg: 0 };
+/// let mut out = ChromeWriter::new(Vec::new())?;
+/// out.event(1, &at(5, Kind::JobStart), |_| None)?;
+/// out.event(1, &at(9, Kind::JobEnd), |_| None)?;
+/// let json = String::from_utf8(out.finish(9)?)?;
+/// assert!(json.contains(r#""ph":"B""#) && json.contains(r#""ph":"E""#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ChromeWriter<W> {
     w: W,
-    first: bool,
+    /// One item, made before it is written.
+    item: String,
+    is_first: bool,
+    threads: BTreeMap<(u32, u16), Thread>,
+    /// How many arrows there are whose number nobody else knows.
+    arrows: u64,
+    written: u64,
 }
 
-impl<W: Write> List<W> {
-    /// Writes one object, given what stands between its braces.
-    fn item(&mut self, body: fmt::Arguments<'_>) -> io::Result<()> {
-        let comma = if std::mem::replace(&mut self.first, false) { "" } else { "," };
-        write!(self.w, "{comma}\n{{{body}}}")
+impl<W: Write> ChromeWriter<W> {
+    /// Begins the array.
+    ///
+    /// # Errors
+    /// Those of the writer, here and below.
+    ///
+    /// ```
+    /// let out = heist::trace::ChromeWriter::new(Vec::new())?;
+    /// assert_eq!(out.finish(0)?, b"[\n]\n");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn new(mut w: W) -> io::Result<Self> {
+        w.write_all(b"[")?;
+        Ok(Self { w, item: String::new(), is_first: true, threads: BTreeMap::new(), arrows: 0, written: 1 })
+    }
+
+    /// How many bytes were written.
+    ///
+    /// ```
+    /// assert_eq!(heist::trace::ChromeWriter::new(Vec::new())?.written(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// What it writes to.
+    ///
+    /// ```
+    /// assert_eq!(heist::trace::ChromeWriter::new(Vec::new())?.get_mut(), b"[");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.w
+    }
+
+    /// Names a process, which is what viewers call a pool.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// let mut out = heist::trace::ChromeWriter::new(Vec::new())?;
+    /// out.process(1, "pool 1")?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn process(&mut self, pool: u32, name: &str) -> io::Result<()> {
+        self.put(format_args!(
+            r#""ph":"M","pid":{pool},"name":"process_name","args":{{"name":{}}}"#,
+            Quoted(name)
+        ))
+    }
+
+    /// Names a thread of a pool.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// let mut out = heist::trace::ChromeWriter::new(Vec::new())?;
+    /// out.thread(1, 0, "worker 0")?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn thread(&mut self, pool: u32, number: u16, name: &str) -> io::Result<()> {
+        self.put(format_args!(
+            r#""ph":"M","pid":{pool},"tid":{number},"name":"thread_name","args":{{"name":{}}}"#,
+            Quoted(name)
+        ))?;
+        self.put(format_args!(
+            r#""ph":"M","pid":{pool},"tid":{number},"name":"thread_sort_index","args":{{"sort_index":{number}}}"#
+        ))
+    }
+
+    /// Says how many events of a pool are missing.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// let mut out = heist::trace::ChromeWriter::new(Vec::new())?;
+    /// out.lost(1, 12)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn lost(&mut self, pool: u32, lost: u64) -> io::Result<()> {
+        self.put(format_args!(r#""ph":"M","pid":{pool},"name":"heist_lost_events","args":{{"lost":{lost}}}"#))
+    }
+
+    /// A point of a graph.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// let mut out = heist::trace::ChromeWriter::new(Vec::new())?;
+    /// out.counter(1, 5_000, "injected jobs", 3)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn counter(&mut self, pool: u32, at_ns: u64, name: &str, value: i64) -> io::Result<()> {
+        self.put(format_args!(
+            r#""ph":"C","pid":{pool},"ts":{},"name":{},"args":{{"value":{value}}}"#,
+            Micros(at_ns),
+            Quoted(name)
+        ))
+    }
+
+    /// An event of a pool's thread. `name` says what a [number of a name](crate::name) means.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// use heist::trace::{ChromeWriter, Event, Kind};
+    /// let mut out = ChromeWriter::new(Vec::new())?;
+    /// out.event(1, &Event::now(Kind::Park, 0, None, 0), heist::trace::name::text)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn event<'a>(
+        &mut self,
+        pool: u32,
+        event: &Event,
+        name: impl FnOnce(u32) -> Option<&'a str>,
+    ) -> io::Result<()> {
+        let mut thread = self.threads.remove(&(pool, event.thread)).unwrap_or_default();
+        let result = self.event_of(pool, event, name, &mut thread);
+        self.threads.insert((pool, event.thread), thread);
+        result
+    }
+
+    fn event_of<'a>(
+        &mut self,
+        pool: u32,
+        event: &Event,
+        name: impl FnOnce(u32) -> Option<&'a str>,
+        thread: &mut Thread,
+    ) -> io::Result<()> {
+        let &Event { at_ns, kind, thread: tid, arg, .. } = event;
+        let since_ns = *thread.since_ns.get_or_insert(at_ns);
+        match kind {
+            Kind::Name => {
+                thread.name = Some(arg);
+                return Ok(());
+            }
+            Kind::High => {
+                thread.high = Some(arg);
+                return Ok(());
+            }
+            Kind::Asleep => {
+                thread.asleep_us = arg;
+                return Ok(());
+            }
+            _ => {}
+        }
+        let name = thread.name.take().and_then(name);
+        let high = thread.high.take();
+        // Whoever acts is awake, by whatever woke it.
+        if std::mem::take(&mut thread.is_idle) {
+            self.end(pool, tid, at_ns)?;
+        }
+        match kind {
+            Kind::JobStart | Kind::PollStart | Kind::TickStart | Kind::SpanStart | Kind::Block => {
+                let (end, plain, category) = match kind {
+                    Kind::JobStart => (Kind::JobEnd, "job", "job"),
+                    Kind::PollStart => (Kind::PollEnd, "task", "poll"),
+                    Kind::TickStart => (Kind::TickEnd, "tick", "tick"),
+                    Kind::SpanStart => (Kind::SpanEnd, "span", "span"),
+                    _ => (Kind::Unblock, "blocked", "wait"),
+                };
+                let from = if end == Kind::Unblock { None } else { thread.loot.take() };
+                thread.open.push(Open { end, start_ns: at_ns });
+                self.begin(pool, event, category, name.unwrap_or(plain), from)?;
+                if kind == Kind::PollStart {
+                    let tail = format_args!(r#""pid":{pool},"tid":{tid},"ts":{},"id":{arg}"#, Micros(at_ns))
+                        .to_string();
+                    self.put(format_args!(r#""ph":"f","bp":"e","cat":"wake","name":"wake",{tail}"#))?;
+                }
+                if let Some(victim) = from {
+                    self.arrow(pool, "steal", (victim, tid), at_ns)?;
+                }
+                Ok(())
+            }
+            Kind::JobEnd | Kind::PollEnd | Kind::TickEnd | Kind::SpanEnd | Kind::Unblock => {
+                let asleep_us = std::mem::take(&mut thread.asleep_us);
+                let Some(depth) = thread.open.iter().rposition(|open| open.end == kind) else {
+                    // It had begun before anybody looked.
+                    let dur = Micros(at_ns - since_ns.min(at_ns));
+                    return self.put(format_args!(
+                        r#""ph":"X","pid":{pool},"tid":{tid},"ts":{},"dur":{dur},"cat":"heist","name":"{}","args":{{"start_unknown":true}}"#,
+                        Micros(since_ns),
+                        kind.name().trim_end_matches(" end")
+                    ));
+                };
+                // What was still open inside of it has lost its end.
+                while thread.open.len() > depth + 1 {
+                    thread.open.pop();
+                    self.end(pool, tid, at_ns)?;
+                }
+                if asleep_us > 0
+                    && let Some(open) = thread.open.last()
+                {
+                    // When it was asleep is not known; for how long is.
+                    let from_ns = at_ns.saturating_sub(u64::from(asleep_us) * 1_000).max(open.start_ns);
+                    self.put(format_args!(
+                        r#""ph":"X","pid":{pool},"tid":{tid},"ts":{},"dur":{},"cat":"wait","name":"asleep in the kernel","args":{{"us":{asleep_us},"position":"unknown"}}"#,
+                        Micros(from_ns),
+                        Micros(at_ns - from_ns)
+                    ))?;
+                }
+                thread.open.pop();
+                self.end(pool, tid, at_ns)
+            }
+            Kind::Park | Kind::Search => {
+                if kind == Kind::Park {
+                    // Nobody parks inside of anything: what is still open has lost its end.
+                    self.close(pool, tid, at_ns, thread)?;
+                    thread.loot = None;
+                }
+                thread.is_idle = true;
+                let (category, name) =
+                    if kind == Kind::Park { ("idle", "parked") } else { ("idle", "searching") };
+                self.begin(pool, event, category, name, None)
+            }
+            Kind::Gap => {
+                self.close(pool, tid, at_ns, thread)?;
+                *thread = Thread { since_ns: Some(at_ns), ..Thread::default() };
+                self.mark(pool, event, "lost", None)
+            }
+            Kind::Steal => {
+                thread.loot = Some(arg);
+                self.mark(pool, event, "from", None)
+            }
+            Kind::Ready => {
+                let tail =
+                    format_args!(r#""pid":{pool},"tid":{tid},"ts":{},"id":{arg}"#, Micros(at_ns)).to_string();
+                self.put(format_args!(r#""ph":"s","cat":"wake","name":"wake",{tail}"#))
+            }
+            Kind::Wake => {
+                self.mark(pool, event, "woke", None)?;
+                if arg == u32::from(tid) {
+                    Ok(())
+                } else {
+                    self.arrow(pool, "unpark", (u32::from(tid), arg as u16), at_ns)
+                }
+            }
+            Kind::Spawn => self.mark(pool, event, "id", name),
+            Kind::Lend | Kind::Return => self.mark(pool, event, "index", None),
+            Kind::Late => self.mark(pool, event, "us", None),
+            Kind::Counter => {
+                let high = high.unwrap_or((arg as i32 >> 31) as u32);
+                let value = (u64::from(high) << 32 | u64::from(arg)) as i64;
+                self.counter(pool, at_ns, name.unwrap_or("counter"), value)
+            }
+            Kind::Name | Kind::High | Kind::Asleep => Ok(()),
+        }
+    }
+
+    /// Ends everything that is still open, at `until_ns`, and the array. Returns what it has written to.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// assert_eq!(heist::trace::ChromeWriter::new(Vec::new())?.finish(0)?, b"[\n]\n");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn finish(mut self, until_ns: u64) -> io::Result<W> {
+        for ((pool, tid), mut thread) in std::mem::take(&mut self.threads) {
+            self.close(pool, tid, until_ns, &mut thread)?;
+        }
+        self.w.write_all(b"\n]\n")?;
+        Ok(self.w)
+    }
+
+    /// Ends whatever the thread is inside of.
+    fn close(&mut self, pool: u32, tid: u16, at_ns: u64, thread: &mut Thread) -> io::Result<()> {
+        if std::mem::take(&mut thread.is_idle) {
+            self.end(pool, tid, at_ns)?;
+        }
+        while thread.open.pop().is_some() {
+            let ts = Micros(at_ns);
+            self.put(format_args!(
+                r#""ph":"E","pid":{pool},"tid":{tid},"ts":{ts},"args":{{"end_unknown":true}}"#
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        pool: u32,
+        event: &Event,
+        category: &str,
+        name: &str,
+        from: Option<u32>,
+    ) -> io::Result<()> {
+        let &Event { at_ns, thread: tid, arg, worker, .. } = event;
+        let mut args = String::new();
+        let mut add = |key: &str, value: u32| {
+            let comma = if args.is_empty() { "" } else { "," };
+            let _ = write!(args, r#"{comma}"{key}":{value}"#);
+        };
+        worker.into_iter().for_each(|index| add("worker", index.into()));
+        from.into_iter().for_each(|victim| add("from", victim));
+        if arg != 0 {
+            add("id", arg);
+        }
+        self.put(format_args!(
+            r#""ph":"B","pid":{pool},"tid":{tid},"ts":{},"cat":"{category}","name":{},"args":{{{args}}}"#,
+            Micros(at_ns),
+            Quoted(name)
+        ))
+    }
+
+    fn end(&mut self, pool: u32, tid: u16, at_ns: u64) -> io::Result<()> {
+        self.put(format_args!(r#""ph":"E","pid":{pool},"tid":{tid},"ts":{}"#, Micros(at_ns)))
+    }
+
+    /// An arrow from one thread to another. Both ends bind to the slice that surrounds them.
+    fn arrow(&mut self, pool: u32, name: &str, (from, to): (u32, u16), at_ns: u64) -> io::Result<()> {
+        self.arrows += 1;
+        let tail = format!(
+            r#""pid":{pool},"id":{},"ts":{},"cat":"{name}","name":"{name}""#,
+            self.arrows,
+            Micros(at_ns)
+        );
+        self.put(format_args!(r#""ph":"s","tid":{from},{tail}"#))?;
+        self.put(format_args!(r#""ph":"f","bp":"e","tid":{to},{tail}"#))
+    }
+
+    /// A mark for an event that is not the edge of a slice.
+    fn mark(&mut self, pool: u32, event: &Event, key: &str, name: Option<&str>) -> io::Result<()> {
+        let &Event { at_ns, kind, thread: tid, arg, .. } = event;
+        self.put(format_args!(
+            r#""ph":"i","s":"t","pid":{pool},"tid":{tid},"ts":{},"cat":"heist","name":{},"args":{{"{key}":{arg}}}"#,
+            Micros(at_ns),
+            Quoted(name.unwrap_or(kind.name()))
+        ))
+    }
+
+    /// Writes one object, given what stands between its braces, in one go.
+    fn put(&mut self, body: fmt::Arguments<'_>) -> io::Result<()> {
+        self.item.clear();
+        let comma = if std::mem::take(&mut self.is_first) { "" } else { "," };
+        let _ = write!(self.item, "{comma}\n{{{body}}}");
+        self.written += self.item.len() as u64;
+        self.w.write_all(self.item.as_bytes())
     }
 }
 
-/// Nanoseconds as the format's microseconds, without a detour over floats.
+/// A time as the format wants it, in microseconds, without a detour over floats.
 struct Micros(u64);
 
 impl fmt::Display for Micros {
@@ -152,14 +489,14 @@ mod tests {
     use crate::Lost;
     use serde_json::{Value, json};
 
-    fn parsed(trace: &Trace) -> Value {
+    fn parsed(trace: &Trace) -> Vec<Value> {
         let mut text = Vec::new();
         trace.write_chrome(&mut text).unwrap();
         serde_json::from_slice(&text).unwrap()
     }
 
-    fn items(json: &Value, phase: &str) -> Vec<Value> {
-        json["traceEvents"].as_array().unwrap().iter().filter(|e| e["ph"] == phase).cloned().collect()
+    fn items(json: &[Value], phase: &str) -> Vec<Value> {
+        json.iter().filter(|e| e["ph"] == phase).cloned().collect()
     }
 
     fn at(at_ns: u64, thread: u16, kind: Kind, arg: u32) -> Event {
@@ -168,7 +505,7 @@ mod tests {
 
     #[test]
     fn an_empty_trace_is_valid() {
-        assert_eq!(items(&parsed(&Trace::default()), "X"), [] as [Value; 0]);
+        assert_eq!(items(&parsed(&Trace::default()), "B"), [] as [Value; 0]);
     }
 
     #[test]
@@ -193,24 +530,66 @@ mod tests {
             ])
             .finish();
         let json = parsed(&trace);
-        let slices = items(&json, "X");
-        assert_eq!(slices.len(), 3);
+        let begins = items(&json, "B");
         assert_eq!(
-            slices[0],
-            json!({"ph":"X","pid":1,"tid":0,"ts":0.0,"dur":3.001,"cat":"heist","name":"job",
-                   "args":{"worker":0,"end_unknown":true}})
+            begins[1],
+            json!({"ph":"B","pid":1,"tid":1,"ts":2.0,"cat":"job","name":"job","args":{"worker":1,"from":0,"id":9}})
         );
-        assert_eq!(
-            slices[1],
-            json!({"ph":"X","pid":1,"tid":1,"ts":2.0,"dur":1.001,"cat":"heist","name":"stolen job",
-                   "args":{"worker":1,"from":0,"id":9}})
-        );
-        assert_eq!((&slices[2]["name"], &slices[2]["dur"]), (&json!("job"), &json!(0.75)));
+        assert_eq!(begins[2]["args"], json!({"worker":1}), "only the first is stolen");
+        let ends: Vec<_> = items(&json, "E").iter().map(|e| (e["tid"].clone(), e["ts"].clone())).collect();
+        assert_eq!(ends, [(json!(1), json!(2.75)), (json!(1), json!(3.001)), (json!(0), json!(3.001))]);
         let (starts, ends) = (items(&json, "s"), items(&json, "f"));
         assert_eq!((starts.len(), ends.len()), (1, 1));
         assert_eq!((&starts[0]["tid"], &ends[0]["tid"]), (&json!(0), &json!(1)));
         assert_eq!(starts[0]["id"], ends[0]["id"]);
         assert_eq!(items(&json, "i")[0]["args"], json!({"from":0}));
+    }
+
+    #[test]
+    fn a_poll_has_its_tasks_name_and_an_arrow_from_what_woke_it() {
+        use Kind::*;
+        let trace = Trace::builder()
+            .name(4, "</script>")
+            .events([
+                at(1_000, 0, Ready, 77),
+                at(2_000, 1, Name, 4),
+                at(2_000, 1, PollStart, 77),
+                at(3_000, 1, Asleep, 400),
+                at(3_000, 1, PollEnd, 77),
+            ])
+            .finish();
+        let json = parsed(&trace);
+        assert_eq!(items(&json, "B")[0]["name"], "</script>");
+        let (starts, ends) = (items(&json, "s"), items(&json, "f"));
+        assert_eq!((&starts[0]["id"], &starts[0]["ts"]), (&json!(77), &json!(1.0)));
+        assert_eq!((&ends[0]["id"], &ends[0]["tid"]), (&json!(77), &json!(1)));
+        // It cannot have been asleep for longer than it has lasted.
+        let asleep = &items(&json, "X")[0];
+        assert_eq!(
+            (&asleep["ts"], &asleep["dur"], &asleep["args"]["us"]),
+            (&json!(2.0), &json!(1.0), &json!(400))
+        );
+    }
+
+    #[test]
+    fn spans_and_counters_are_the_programs() {
+        use Kind::*;
+        let counted = |value: i64| {
+            let (low, high) = (value as u32, (value >> 32) as u32);
+            [at(5, 0, High, high), at(5, 0, Name, 2), at(5, 0, Counter, low)]
+        };
+        let trace = Trace::builder()
+            .name(1, "parse")
+            .name(2, "bytes")
+            .events([at(1, 0, Name, 1), at(1, 0, SpanStart, 0)])
+            .events(counted(1 << 40))
+            .events(counted(-3))
+            .events([at(6, 0, Name, 2), at(6, 0, Counter, -9_i32 as u32), at(7, 0, SpanEnd, 0)])
+            .finish();
+        let json = parsed(&trace);
+        assert_eq!(items(&json, "B")[0]["name"], "parse");
+        let values: Vec<_> = items(&json, "C").iter().map(|c| c["args"]["value"].clone()).collect();
+        assert_eq!(values, [json!(1_i64 << 40), json!(-3), json!(-9)]);
     }
 
     #[test]
@@ -222,11 +601,11 @@ mod tests {
             .events([at(5, 1, Wake, 0)])
             .finish();
         let json = parsed(&trace);
-        assert_eq!(json["otherData"]["lost_events"], "5");
+        assert!(json.contains(&json!({"ph":"M","pid":1,"name":"heist_lost_events","args":{"lost":5}})));
         let names = |phase| -> Vec<String> {
             items(&json, phase).iter().map(|e| format!("{} {}", e["name"], e["args"])).collect()
         };
-        assert_eq!(names("X"), [r#""parked" {"worker":0}"#, r#""blocked" {"worker":1}"#]);
+        assert_eq!(names("B"), [r#""parked" {"worker":0}"#, r#""blocked" {"worker":1}"#]);
         let marks = [
             r#""gap" {"lost":5}"#,
             r#""lend" {"index":1}"#,
@@ -236,21 +615,42 @@ mod tests {
         assert_eq!(names("i"), marks);
     }
 
+    #[test]
+    fn what_had_begun_before_is_shown_from_the_threads_first_event_on() {
+        let trace =
+            Trace::builder().events([at(3_000, 0, Kind::Lend, 0), at(5_000, 0, Kind::JobEnd, 0)]).finish();
+        let slice = &items(&parsed(&trace), "X")[0];
+        assert_eq!((&slice["ts"], &slice["dur"], &slice["name"]), (&json!(3.0), &json!(2.0), &json!("job")));
+    }
+
     proptest::proptest! {
         #[test]
-        fn any_trace_makes_valid_json_with_properly_nested_slices(trace in crate::arbitrary::any_trace()) {
-            let slices = items(&parsed(&trace), "X");
-            proptest::prop_assert!(slices.len() <= trace.events().len());
-            let mut enclosing: std::collections::BTreeMap<u16, Vec<Span>> = Default::default();
-            for span in spans(&trace) {
-                let open = enclosing.entry(span.thread).or_default();
-                open.truncate(span.depth);
-                proptest::prop_assert_eq!(open.len(), span.depth);
-                if let Some(outer) = open.last() {
-                    proptest::prop_assert!(outer.start_ns <= span.start_ns && span.end_ns <= outer.end_ns);
+        fn any_trace_makes_valid_json_in_which_every_slice_ends(trace in crate::arbitrary::any_trace()) {
+            let json = parsed(&trace);
+            let mut depths: BTreeMap<u64, i64> = BTreeMap::new();
+            for item in &json {
+                let depth = depths.entry(item["tid"].as_u64().unwrap_or(0)).or_default();
+                match item["ph"].as_str() {
+                    Some("B") => *depth += 1,
+                    Some("E") => *depth -= 1,
+                    _ => {}
                 }
-                open.push(span);
+                proptest::prop_assert!(*depth >= 0);
             }
+            proptest::prop_assert!(depths.values().all(|&depth| depth == 0));
+        }
+
+        #[test]
+        fn a_file_is_converted_to_the_same_items_as_a_trace(trace in crate::arbitrary::any_trace()) {
+            let (mut binary, mut converted) = (Vec::new(), Vec::new());
+            trace.write_binary(&mut binary).unwrap();
+            convert(&binary[..], &mut converted).unwrap();
+            let mut converted: Vec<Value> = serde_json::from_slice(&converted).unwrap();
+            let mut whole = parsed(&trace);
+            let of = |items: &mut Vec<Value>| items.retain(|item| item["ph"] != "M");
+            of(&mut converted);
+            of(&mut whole);
+            proptest::prop_assert_eq!(converted, whole);
         }
     }
 }

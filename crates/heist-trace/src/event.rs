@@ -65,8 +65,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The thread begins a job. `arg`: the recorder's name for it, or 0. Jobs nest: a wait may run its own jobs. The first
-    /// one after a [`Steal`](Kind::Steal) is the stolen one.
+    /// The thread begins a job. `arg`: its number, as in [`Spawn`](Kind::Spawn), or 0 for the half of a fork. Jobs nest: a wait may run its
+    /// own jobs. The first one after a [`Steal`](Kind::Steal) is the stolen one.
     JobStart = 1, "job start";
     /// The thread's innermost job ended. `arg`: as in [`JobStart`](Kind::JobStart).
     JobEnd = 2, "job end";
@@ -89,9 +89,59 @@ kinds! {
     /// Events of this thread that came before this one were lost. `arg`: how many, or `u32::MAX` if more. Inserted when a
     /// trace is built, never recorded.
     Gap = 10, "gap";
+    /// The thread queues a job. `arg`: its number, which no other job has before this one has ended.
+    Spawn = 11, "spawn";
+    /// The thread begins to poll a task. `arg`: the task's number, which no other task has before this one has ended.
+    PollStart = 12, "poll start";
+    /// The poll is over. `arg`: as in [`PollStart`](Kind::PollStart).
+    PollEnd = 13, "poll end";
+    /// The thread begins to run a tick, or what was submitted to one. `arg`: the tick's number.
+    TickStart = 14, "tick start";
+    /// The thread is done with the tick for now. `arg`: as in [`TickStart`](Kind::TickStart).
+    TickEnd = 15, "tick end";
+    /// The tick that the thread has just begun is late. `arg`: by how many microseconds.
+    Late = 16, "late";
+    /// The thread makes a task ready, by spawning or waking it: one poll follows. `arg`: the task's number.
+    Ready = 17, "ready";
+    /// The thread begins to look for work everywhere. It looks until its next event.
+    Search = 18, "search";
+    /// The program enters a span of its own.
+    SpanStart = 19, "span start";
+    /// The program leaves its innermost span on this thread.
+    SpanEnd = 20, "span end";
+    /// The program counts something. `arg`: the lower half of the value.
+    Counter = 21, "counter";
+    /// What the thread's next event is called. `arg`: the [number of the name](crate::name).
+    Name = 22, "name";
+    /// The upper half of the argument of the thread's next event. Without it, the lower half's sign goes on.
+    High = 23, "high";
+    /// The thread was asleep in the kernel during the job, poll or tick that ends next. `arg`: for how many microseconds.
+    Asleep = 24, "asleep";
 }
 
 impl Kind {
+    /// What the thread begins with this event, if it ends with another one: a job, a poll, a tick.
+    ///
+    /// ```
+    /// use heist::trace::Kind;
+    /// assert_eq!(Kind::PollStart.end(), Some(Kind::PollEnd));
+    /// assert_eq!(Kind::Wake.end(), None);
+    /// ```
+    #[must_use]
+    pub const fn end(self) -> Option<Kind> {
+        match self {
+            Kind::JobStart => Some(Kind::JobEnd),
+            Kind::PollStart => Some(Kind::PollEnd),
+            Kind::TickStart => Some(Kind::TickEnd),
+            _ => None,
+        }
+    }
+
+    /// Whether a job, a poll or a tick ends with this event.
+    pub(crate) const fn is_end(self) -> bool {
+        matches!(self, Kind::JobEnd | Kind::PollEnd | Kind::TickEnd)
+    }
+
     /// The kind's code in packed events and binary files.
     ///
     /// ```

@@ -32,6 +32,7 @@ mod binary;
 mod chrome;
 mod clock;
 mod event;
+pub mod name;
 mod ring;
 #[cfg(feature = "output")]
 mod timeline;
@@ -41,6 +42,8 @@ mod walk;
 
 #[cfg(feature = "output")]
 pub use binary::ReadError;
+#[cfg(feature = "output")]
+pub use chrome::ChromeWriter;
 pub use clock::now_ns;
 pub use event::{Event, Kind};
 pub use ring::{Lost, Position, Ring};

@@ -23,6 +23,8 @@ pub struct Trace {
     events: Vec<Event>,
     lost: u64,
     threads: BTreeMap<u16, String>,
+    /// By the numbers that events of the kind [`Kind::Name`] have.
+    names: BTreeMap<u32, String>,
     /// When recording stopped, if that is known.
     until_ns: u64,
 }
@@ -77,10 +79,30 @@ impl Trace {
         self.threads.get(&number).map(String::as_str)
     }
 
+    /// The names that events refer to, by number.
+    ///
+    /// ```
+    /// let trace = heist::trace::Trace::builder().name(7, "parse").finish();
+    /// assert!(trace.names().eq([(7, "parse")]));
+    /// ```
+    pub fn names(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.names.iter().map(|(&number, name)| (number, name.as_str()))
+    }
+
+    /// The name with this number, if the trace has it.
+    ///
+    /// ```
+    /// assert_eq!(heist::trace::Trace::default().name(1), None);
+    /// ```
+    #[must_use]
+    pub fn name(&self, number: u32) -> Option<&str> {
+        self.names.get(&number).map(String::as_str)
+    }
+
     /// Writes the trace as Chrome trace-event JSON, which ui.perfetto.dev and chrome://tracing open.
     ///
-    /// Jobs, parks and blocks are slices on their thread; an arrow leads from the victim to each stolen job; the other events
-    /// are marks with their argument.
+    /// Jobs, polls, ticks, spans, parks and blocks are slices on their thread, called by their names; arrows lead from the victim to each
+    /// stolen job and from each wake to the poll that follows; counters are graphs; the other events are marks with their argument.
     ///
     /// # Errors
     ///
@@ -89,7 +111,7 @@ impl Trace {
     /// ```
     /// let mut json = Vec::new();
     /// heist::trace::Trace::default().write_chrome(&mut json)?;
-    /// assert!(json.starts_with(b"{"));
+    /// assert!(json.starts_with(b"["));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[cfg(feature = "output")]
@@ -132,6 +154,25 @@ impl Trace {
         binary::read(r)
     }
 
+    /// Converts a binary trace to Chrome trace-event JSON, without holding it in memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read_binary`](Self::read_binary), and those of the writer. What was written then is incomplete.
+    ///
+    /// ```
+    /// use heist::trace::Trace;
+    /// let (mut file, mut json) = (Vec::new(), Vec::new());
+    /// Trace::default().write_binary(&mut file)?;
+    /// Trace::convert_binary(&file[..], &mut json)?;
+    /// assert!(json.ends_with(b"]\n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "output")]
+    pub fn convert_binary(r: impl io::Read, w: impl io::Write) -> Result<(), ReadError> {
+        chrome::convert(r, w)
+    }
+
     /// The time of the first event and of the last, or of the end of recording; zeros for an empty trace.
     #[cfg(feature = "output")]
     pub(crate) fn range_ns(&self) -> (u64, u64) {
@@ -168,6 +209,33 @@ impl Builder {
     /// ```
     pub fn thread(mut self, number: u16, name: impl Into<String>) -> Self {
         self.trace.threads.insert(number, name.into());
+        self
+    }
+
+    /// Says what the events of the kind [`Kind::Name`] with this argument mean.
+    ///
+    /// ```
+    /// assert_eq!(heist::trace::Trace::builder().name(1, "parse").finish().name(1), Some("parse"));
+    /// ```
+    pub fn name(mut self, number: u32, text: impl Into<String>) -> Self {
+        self.trace.names.insert(number, text.into());
+        self
+    }
+
+    /// Adds the names that the events refer to, if they were recorded in this process.
+    ///
+    /// ```
+    /// use heist::trace::{Event, Kind, Trace, name};
+    /// let number = name::number("parse");
+    /// let named = Event { at_ns: 1, kind: Kind::Name, thread: 0, worker: None, arg: number };
+    /// assert_eq!(Trace::builder().events([named]).resolve().finish().name(number), Some("parse"));
+    /// ```
+    pub fn resolve(mut self) -> Self {
+        for event in self.trace.events.iter().filter(|event| event.kind == Kind::Name) {
+            if let Some(text) = crate::name::text(event.arg) {
+                self.trace.names.entry(event.arg).or_insert_with(|| text.into());
+            }
+        }
         self
     }
 
@@ -237,6 +305,7 @@ impl Builder {
         self.trace.lost = self.trace.lost.saturating_add(other.lost);
         self.trace.until_ns = self.trace.until_ns.max(other.until_ns);
         self.trace.threads.extend(other.threads);
+        self.trace.names.extend(other.names);
         self.trace.events.extend(other.events);
         self
     }

@@ -98,11 +98,13 @@ impl ThreadState {
         // Whoever acts is awake, by whatever woke it.
         self.leave_park(at_ns, closed);
         match event.kind {
-            Kind::JobStart => {
+            Kind::JobStart | Kind::PollStart | Kind::TickStart => {
                 let from = self.loot.take();
                 self.enter(What::Job { from }, event, true);
             }
-            Kind::JobEnd => self.leave_innermost(|what| matches!(what, What::Job { .. }), at_ns, closed),
+            kind if kind.is_end() => {
+                self.leave_innermost(|what| matches!(what, What::Job { .. }), at_ns, closed);
+            }
             Kind::Steal => self.loot = Some(event.arg),
             Kind::Park => {
                 // Nobody parks inside a job: if one is open, its end is missing, and this is where the error stops.
@@ -112,7 +114,8 @@ impl ThreadState {
             }
             Kind::Block => self.enter(What::Block, event, true),
             Kind::Unblock => self.leave_innermost(|what| what == What::Block, at_ns, closed),
-            Kind::Wake | Kind::Lend | Kind::Return | Kind::Gap => {}
+            // What a thread says beside what it does.
+            _ => {}
         }
     }
 }
@@ -153,6 +156,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Ends whatever is still open when the recording ends.
+    #[cfg(test)]
     pub fn finish(mut self, end_ns: u64, closed: &mut impl FnMut(Span)) {
         for state in self.threads.values_mut() {
             state.leave(0, end_ns, false, closed);
@@ -183,9 +187,11 @@ fn stretches(events: &[Event]) -> (HashMap<usize, Vec<What>>, HashSet<usize>) {
             ends.insert(position);
         }
         match event.kind {
-            Kind::JobEnd => thread.unmatched.push(JOB),
+            kind if kind.is_end() => thread.unmatched.push(JOB),
             Kind::Unblock => thread.unmatched.push(What::Block),
-            Kind::JobStart if thread.unmatched.last() == Some(&JOB) => drop(thread.unmatched.pop()),
+            kind if kind.end().is_some() && thread.unmatched.last() == Some(&JOB) => {
+                let _ = thread.unmatched.pop();
+            }
             Kind::Block if thread.unmatched.last() == Some(&What::Block) => drop(thread.unmatched.pop()),
             Kind::Park => thread.unmatched.clear(),
             _ => {}

@@ -148,7 +148,4 @@ pub mod prelude {
 #[doc(inline)]
 pub use heist_tick as tick;
 
-/// What the pool's threads did: events, and (feature `trace-output`, on by default) timelines and files for trace viewers.
-pub mod trace {
-    pub use heist_trace::*;
-}
+pub mod trace;

@@ -7,6 +7,7 @@ use super::ghost::Ghost;
 use super::home::{Home, Keep};
 use super::state::{Loose, State, Word};
 use heist_pool::raw::job::Payload;
+use heist_pool::raw::recorder::name;
 use heist_pool::raw::task::{Header, Place, TaskRef, Vtable as PoolVtable};
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::cell::UnsafeCell;
@@ -108,7 +109,7 @@ impl<F: Future, X: Tail> Task<F, X> {
         if Self::IS_BOXED { offset_of!(Boxed<F, X>, stage) } else { offset_of!(Inline<F, X>, stage) };
 
     const VTABLE: &'static Vtable = &Vtable {
-        pool: PoolVtable { run: Self::run },
+        pool: PoolVtable { run: Self::run, name: trace_name },
         class: Class::of(Self::LAYOUT),
         stage: Self::STAGE,
         boxed: if Self::IS_BOXED { Some(Layout::new::<Stage<F>>()) } else { None },
@@ -174,6 +175,12 @@ impl<F: Future, X: Tail> Task<F, X> {
         // SAFETY: called once, by `free`.
         unsafe { task.as_ptr().byte_add(Self::TAIL).cast::<X>().drop_in_place() };
     }
+}
+
+/// What a task is called in traces: its name, or else where it was spawned.
+unsafe fn trace_name(header: NonNull<Header>) -> u32 {
+    let task = Raw::new(header.cast::<Head>());
+    task.name().map_or_else(|| name::of_site(task.site), name::number)
 }
 
 /// A task's address, with the right to reach all of its cell.

@@ -79,7 +79,6 @@ impl Uneven {
 
     /// Round after round, while the page does not say otherwise.
     fn conduct(&self, pool: &ThreadPool) {
-        pool.start_trace();
         beside(pool);
         loop {
             let mut state = self.lock();

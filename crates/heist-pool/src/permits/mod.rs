@@ -15,6 +15,7 @@ pub use ledger::{Grant, Ledger, TakeBack, Wake};
 pub use words::{AtBottom, Words};
 
 use crate::pool::Pool;
+use crate::recorder;
 use crate::threads::{Table, ThreadStart};
 use crate::worker::{Given, Role, WorkerShared};
 use crossbeam_utils::CachePadded;
@@ -24,6 +25,7 @@ use heist_sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use heist_sync::barrier;
 use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, MutexGuard, StdArc as Arc, lock};
+use heist_trace::Kind;
 
 /// The ledger, and the words in front of it that running threads read without the lock.
 #[derive(Debug)]
@@ -253,6 +255,7 @@ impl Permits {
             }
             Wake::Grant(grant) => {
                 open.count(Count::Searching);
+                recorder::record(pool, Kind::Wake, grant.thread.into(), || 0);
                 open.grant(table, grant, what);
                 pool.follower().note_busy();
             }

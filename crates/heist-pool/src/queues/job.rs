@@ -48,6 +48,11 @@ impl JobRef {
         self.owner
     }
 
+    /// Its number in traces.
+    pub fn number(&self) -> u32 {
+        crate::recorder::number_of(self.data)
+    }
+
     /// Runs it.
     ///
     /// # Safety

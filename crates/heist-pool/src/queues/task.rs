@@ -11,6 +11,8 @@ use std::ptr::NonNull;
 pub struct Vtable {
     /// Gives the task a turn. It must not unwind.
     pub run: unsafe fn(NonNull<Header>),
+    /// What the task is called, as a [number of a name](heist_trace::name); 0 if it has none. Called between two turns.
+    pub name: unsafe fn(NonNull<Header>) -> u32,
 }
 
 /// The first field of every task.
@@ -69,6 +71,18 @@ impl TaskRef {
     #[inline]
     pub fn into_raw(self) -> NonNull<Header> {
         self.0
+    }
+
+    /// Its number in traces.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        crate::recorder::number_of(self.0.as_ptr())
+    }
+
+    /// What it is called in traces.
+    pub fn name(&self) -> u32 {
+        // SAFETY: by the contract of `from_raw`.
+        unsafe { (self.0.as_ref().vtable.as_ref().name)(self.0) }
     }
 
     /// Gives the task its turn.

@@ -2,12 +2,14 @@
 //! when. Forks have no names: they are too cheap for that. What they belong to has one.
 
 use super::Threads;
-use crate::worker::Doing;
+use crate::worker::{Doing, Worker};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use heist_sync::clock::coarse_ms;
 use heist_sync::lock;
+use heist_trace::{Kind, name};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
 use std::ptr;
@@ -175,7 +177,28 @@ pub fn named<R>(kind: ClosureKind, site: &'static Location<'static>, f: impl FnO
     let _outer = Outer(entry, entry.load());
     let word = ptr::from_ref(site).cast_mut().map_addr(|a| a | kind as usize);
     entry.store((word, coarse_ms()));
+    let _span = Span::new(site);
     f()
+}
+
+/// A slice in traces, which says where the closure comes from.
+struct Span(());
+
+impl Span {
+    #[inline]
+    fn new(site: &'static Location<'static>) -> Option<Self> {
+        let worker = Worker::current().filter(|worker| worker.pool().recorder().is_on())?;
+        worker.record(Kind::SpanStart, 0, name::of_site(site));
+        Some(Self(()))
+    }
+}
+
+impl Drop for Span {
+    fn drop(&mut self) {
+        if let Some(worker) = Worker::current() {
+            worker.record(Kind::SpanEnd, 0, 0);
+        }
+    }
 }
 
 impl Threads {
@@ -183,6 +206,12 @@ impl Threads {
     pub(crate) fn closures(&self) -> Vec<(u16, Option<Box<str>>, Option<Closure>)> {
         let entries = lock(&self.named).clone();
         entries.iter().map(|entry| (entry.worker, entry.name.clone(), entry.closure())).collect()
+    }
+
+    /// The names of its threads, by number; without guests, which have none of their own here.
+    pub(crate) fn names(&self) -> BTreeMap<u16, String> {
+        let named = lock(&self.named);
+        named.iter().filter_map(|entry| Some((entry.worker, entry.name.as_deref()?.into()))).collect()
     }
 
     /// What each of its threads is doing; without guests, and without those that have not begun.

@@ -228,6 +228,7 @@ impl Search {
             }
             self.is_on.set(true);
         }
+        me.trace(Kind::Search, 0);
         let limits = match self.last.get() {
             WokenFor::Job | WokenFor::Call => Limits::DEFAULT,
             WokenFor::Task => Limits::AFTER_TASKS,

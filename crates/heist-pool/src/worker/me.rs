@@ -6,6 +6,7 @@ use crate::pool::Pool;
 use crate::queues::forks::Hot;
 use crate::queues::job::JobRef;
 use crate::queues::task::TaskRef;
+use crate::recorder;
 use heist_deque::Owner;
 use heist_os::WokenFor;
 use heist_sync::StdArc as Arc;
@@ -34,17 +35,24 @@ impl Me {
     /// Records an event. One predictable branch when nobody records.
     #[inline]
     pub fn trace(&self, kind: Kind, arg: u32) {
-        if self.pool.recorder().is_on() {
-            self.record(kind, arg);
+        if self.is_traced() {
+            self.record(kind, arg, 0);
         }
     }
 
+    /// Whether somebody records.
+    #[inline]
+    pub fn is_traced(&self) -> bool {
+        self.pool.recorder().is_on()
+    }
+
+    /// Records an event with that name, or without one if it is 0.
     #[cold]
-    fn record(&self, kind: Kind, arg: u32) {
-        let ring = self.shared.ring.get_or_init(|| Ring::new(crate::pool::RING_EVENTS));
+    pub fn record(&self, kind: Kind, arg: u32, name: u32) {
+        let ring = self.shared.ring.get_or_init(|| Ring::new(recorder::RING_EVENTS));
         let held =
             Some(self.shared.home()).filter(|&index| self.permits().words().get(index).is_by(self.id()));
-        ring.record(Event::now(kind, self.id(), held, arg));
+        recorder::record_in(ring, Event::now(kind, self.id(), held, arg), name);
     }
 
     /// Something of this thread's stack was shared, behind a fence.
@@ -55,6 +63,7 @@ impl Me {
 
     /// Puts a job into the own queue and tells whoever sleeps.
     pub fn spawn(&self, job: JobRef) {
+        self.trace(Kind::Spawn, job.number());
         self.spawned.push(job);
         // ORDERING(PERMIT-E3): as in `Permits::announce`.
         if !is_planted("idle_spawn_unfenced") {
@@ -84,7 +93,7 @@ impl Me {
     /// Everything that is queued here goes to the injectors: this thread has no permit to run it with.
     pub fn hand_in(&self) {
         while let Some(job) = self.spawned.pop() {
-            self.pool.inject(job);
+            self.pool.requeue(job);
         }
         self.hand_in_tasks();
     }

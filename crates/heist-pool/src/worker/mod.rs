@@ -32,6 +32,7 @@ use find::{Found, Search};
 use heist_policy as policy;
 use heist_sync::planted::is_planted;
 use heist_sync::{StdArc as Arc, lock};
+use heist_trace::Kind;
 use me::Me;
 use orphan::Orphaned;
 use park::Sleep;
@@ -229,6 +230,11 @@ impl Worker {
     pub fn spawn(&self, job: JobRef) {
         let has_permit = matches!(self.permit.role(), Role::Holder | Role::Guest);
         if has_permit || !job.owner().is_null() { self.me.spawn(job) } else { self.me.pool.inject(job) }
+    }
+
+    /// Records an event of this thread with that name, or without one if it is 0.
+    pub(crate) fn record(&self, kind: Kind, arg: u32, name: u32) {
+        self.me.record(kind, arg, name);
     }
 
     /// The mark for [`Spawned::since`].

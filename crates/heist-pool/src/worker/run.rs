@@ -49,18 +49,26 @@ impl Worker {
     pub(super) fn run_found(&self, found: Found<'_>) {
         self.search.note_run(&self.me, &found);
         match found {
-            Found::Task(task) => self.run_one(Doing::Poll, 0, || self.tasks.poll(task)),
-            Found::Job(job) => self.run_one(Doing::Job, 0, || {
+            Found::Task(task) => {
+                let number = task.number();
+                if self.me.is_traced() {
+                    self.me.record(Kind::PollStart, number, task.name());
+                }
+                self.me.shared.while_doing(Doing::Poll, || self.tasks.poll(task));
+                self.me.trace(Kind::PollEnd, number);
+            }
+            Found::Job(job) => self.run_job(job.number(), || {
                 // SAFETY: taken out of a queue, so once.
                 unsafe { job.run() }
             }),
-            Found::Fork { job, victim } => self.run_one(Doing::Job, u32::from(victim.id()) + 1, || {
+            Found::Fork { job, victim } => self.run_job(0, || {
                 if job.run(self.me.id(), self.me.shared.stack.floor(self.me.hot)) {
                     // LIVENESS(W1): the owner announced its wait before our swap.
                     victim.parker().unpark();
                 }
             }),
-            Found::Tick(tick, taken) => self.run_one(Doing::Tick, 0, || {
+            // It records its runs itself.
+            Found::Tick(tick, taken) => self.me.shared.while_doing(Doing::Tick, || {
                 let took_ns = tick.run(&taken);
                 self.search.note_tick(taken.at_ns, took_ns);
                 self.tasks.note_tick();
@@ -69,11 +77,11 @@ impl Worker {
     }
 
     #[inline]
-    fn run_one(&self, doing: Doing, arg: u32, run: impl FnOnce()) {
-        self.me.shared.while_doing(doing, || {
-            self.me.trace(Kind::JobStart, arg);
+    fn run_job(&self, number: u32, run: impl FnOnce()) {
+        self.me.shared.while_doing(Doing::Job, || {
+            self.me.trace(Kind::JobStart, number);
             run();
-            self.me.trace(Kind::JobEnd, arg);
+            self.me.trace(Kind::JobEnd, number);
         });
     }
 

@@ -100,7 +100,7 @@ impl Own for Spawned {
                 return true;
             }
             // A stranger on top of ours: set aside, where anybody can take it.
-            worker.me.pool.inject(job);
+            worker.me.pool.requeue(job);
         }
         false
     }

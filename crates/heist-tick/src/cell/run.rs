@@ -9,6 +9,7 @@ use crate::stats::Window;
 use heist_policy::tick as policy;
 use heist_pool::raw::job::{self, Payload};
 use heist_pool::raw::process;
+use heist_pool::raw::recorder::{self, Kind, name};
 use heist_pool::raw::tick::{NEVER, Taken, Tick, TickNow, TickShown};
 use heist_sync::{MutexGuard, StdArc as Arc, lock};
 use std::time::Duration;
@@ -67,6 +68,24 @@ impl State {
 }
 
 impl Cell {
+    /// Records the edge of a run.
+    #[inline]
+    fn trace(&self, kind: Kind, late_ns: u64) {
+        let number = recorder::number_of(self);
+        recorder::record(&self.pool, kind, number, || {
+            let name = self.spec.name.as_deref();
+            name.map_or_else(|| name::of_site(self.spec.site), name::number)
+        });
+        if late_ns >= 1_000 {
+            recorder::record(
+                &self.pool,
+                Kind::Late,
+                u32::try_from(late_ns / 1_000).unwrap_or(u32::MAX),
+                || 0,
+            );
+        }
+    }
+
     /// The program's code has returned: in a child process there is nothing left to do for it.
     fn end_if_child(&self, has_panicked: bool) {
         if self.pool.is_foreign() {
@@ -86,7 +105,9 @@ impl Cell {
         state.closures_from_ns = None;
         drop(state);
         let running = Running::enter(self);
+        recorder::record(&self.pool, Kind::SpanStart, 0, || name::number("submitted closure"));
         let result = job::halt_unwinding(closure.run);
+        recorder::record(&self.pool, Kind::SpanEnd, 0, || 0);
         self.end_if_child(result.is_err());
         let ended_ns = self.ticks().now_ns();
         let mut state = lock(&self.state);
@@ -127,7 +148,9 @@ impl Cell {
         self.pool.relieve(lateness_ns, begun_ns, mean_ns);
         let mut context = Context::new(clock, run, lateness_ns, next_ns);
         let running = Running::enter(self);
+        self.trace(Kind::TickStart, lateness_ns);
         let result = job::halt_unwinding(|| body(&mut context));
+        self.trace(Kind::TickEnd, 0);
         self.end_if_child(result.is_err());
         drop(running);
         let ended_ns = clock.now_ns();

@@ -4,7 +4,7 @@ use std::{fmt, io};
 ///
 /// ```
 /// let error = heist::trace::Trace::read_binary(&b"heisttrc\x63\x00"[..]).unwrap_err();
-/// assert_eq!(error.to_string(), "the trace has format version 99, and this heist reads version 1 only: use the heist that wrote it");
+/// assert_eq!(error.to_string(), "the trace has format version 99, and this heist reads version 2 only: use the heist that wrote it");
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
@@ -59,6 +59,18 @@ pub enum ReadError {
         /// The thread's number.
         thread: u16,
     },
+    /// A name that events refer to is not UTF-8.
+    #[non_exhaustive]
+    Name {
+        /// The name's number.
+        number: u32,
+    },
+    /// Two names have one number.
+    #[non_exhaustive]
+    DuplicateName {
+        /// The number.
+        number: u32,
+    },
     /// A thread is named twice.
     #[non_exhaustive]
     DuplicateThread {
@@ -97,9 +109,17 @@ impl fmt::Display for ReadError {
             ),
             Self::OutOfOrder { event } => write!(f, "event {event} is earlier than the one before it"),
             Self::ThreadName { thread } => write!(f, "the name of thread {thread} is not UTF-8"),
+            Self::Name { number } => write!(f, "name {number} is not UTF-8"),
+            Self::DuplicateName { number } => write!(f, "name {number} is there twice"),
             Self::DuplicateThread { thread } => write!(f, "thread {thread} is named twice"),
             Self::Io(error) => write!(f, "the trace could not be read: {error}"),
         }
+    }
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
 }
 

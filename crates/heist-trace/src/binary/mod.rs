@@ -8,6 +8,8 @@
 //! | 2 | [`VERSION`] |
 //! | 4 | number of named threads |
 //! | per thread: 2, 4, n | its number, the length of its name in bytes, the name in UTF-8 |
+//! | 4 | number of names that events refer to |
+//! | per name: 4, 4, n | its number, its length in bytes, the name in UTF-8 |
 //! | 8 | lost events |
 //! | 8 | number of events |
 //! | per event: 16 | its two packed words |
@@ -22,11 +24,11 @@ mod tests;
 mod write;
 
 pub use error::ReadError;
-pub(crate) use read::read;
+pub(crate) use read::{read, stream};
 pub(crate) use write::write;
 
 const MAGIC: [u8; 8] = *b"heisttrc";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 const EVENT_BYTES: usize = 16;
 
 /// FNV-1a, 64 bits.

@@ -6,7 +6,38 @@ use std::io::{ErrorKind, Read};
 /// Bytes read at a time, whatever a length in the input claims: a damaged length must not become an allocation.
 const CHUNK: usize = 4096 * EVENT_BYTES;
 
+/// What stands before the events.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    /// The names of threads, by number.
+    pub threads: BTreeMap<u16, String>,
+    /// The names that events refer to, by number.
+    pub names: BTreeMap<u32, String>,
+    /// How many events are missing.
+    pub lost: u64,
+}
+
 pub(crate) fn read(r: impl Read) -> Result<Trace, ReadError> {
+    let (mut builder, mut events) = (Trace::builder(), Vec::new());
+    let mut head = Head::default();
+    stream(r, |found| head = found, |event| events.push(event))?;
+    builder = builder.lost(head.lost);
+    for (number, name) in head.threads {
+        builder = builder.thread(number, name);
+    }
+    for (number, name) in head.names {
+        builder = builder.name(number, name);
+    }
+    Ok(builder.events(events).finish())
+}
+
+/// Passes on what stands before the events, and then each event, in little memory. An error may come after the last of them: what was passed on is
+/// then not to be trusted.
+pub(crate) fn stream(
+    r: impl Read,
+    on_head: impl FnOnce(Head),
+    on_event: impl FnMut(Event),
+) -> Result<(), ReadError> {
     let mut input = Summed { r, sum: Checksum::new(), length: 0 };
     let mut magic = [0; MAGIC.len()];
     let got = input.fill(&mut magic)?;
@@ -22,22 +53,17 @@ pub(crate) fn read(r: impl Read) -> Result<Trace, ReadError> {
     // A damaged file is best described as damaged, so what is wrong inside is told only after the checksum has matched.
     let mut fault = None;
     let threads = read_threads(&mut input, &mut fault)?;
+    let names = read_names(&mut input, &mut fault)?;
     let lost = u64::from_le_bytes(input.array("the number of lost events")?);
-    let events = read_events(&mut input, &mut fault)?;
+    on_head(Head { threads, names, lost });
+    read_events(&mut input, &mut fault, on_event)?;
 
     let computed = input.sum.0;
     let stored = u64::from_le_bytes(input.array("the checksum")?);
     if stored != computed {
         return Err(ReadError::Corrupt { stored, computed });
     }
-    if let Some(fault) = fault {
-        return Err(fault);
-    }
-    let mut builder = Trace::builder().lost(lost);
-    for (number, name) in threads {
-        builder = builder.thread(number, name);
-    }
-    Ok(builder.events(events).finish())
+    fault.map_or(Ok(()), Err)
 }
 
 fn read_threads(
@@ -47,9 +73,7 @@ fn read_threads(
     let mut threads = BTreeMap::new();
     for _ in 0..u32::from_le_bytes(input.array("the number of threads")?) {
         let thread = u16::from_le_bytes(input.array("a thread's number")?);
-        let length = u32::from_le_bytes(input.array("the length of a thread's name")?);
-        let mut name = Vec::new();
-        input.chunks("a thread's name", u64::from(length), |chunk| name.extend_from_slice(chunk))?;
+        let name = input.text("the length of a thread's name", "a thread's name")?;
         let Ok(name) = String::from_utf8(name) else {
             fault.get_or_insert(ReadError::ThreadName { thread });
             continue;
@@ -61,12 +85,31 @@ fn read_threads(
     Ok(threads)
 }
 
+fn read_names(
+    input: &mut Summed<impl Read>,
+    fault: &mut Option<ReadError>,
+) -> Result<BTreeMap<u32, String>, ReadError> {
+    let mut names = BTreeMap::new();
+    for _ in 0..u32::from_le_bytes(input.array("the number of names")?) {
+        let number = u32::from_le_bytes(input.array("a name's number")?);
+        let Ok(name) = String::from_utf8(input.text("the length of a name", "a name")?) else {
+            fault.get_or_insert(ReadError::Name { number });
+            continue;
+        };
+        if names.insert(number, name).is_some() {
+            fault.get_or_insert(ReadError::DuplicateName { number });
+        }
+    }
+    Ok(names)
+}
+
 fn read_events(
     input: &mut Summed<impl Read>,
     fault: &mut Option<ReadError>,
-) -> Result<Vec<Event>, ReadError> {
+    mut on_event: impl FnMut(Event),
+) -> Result<(), ReadError> {
     let count = u64::from_le_bytes(input.array("the number of events")?);
-    let (mut events, mut number, mut last_ns) = (Vec::new(), 0, 0);
+    let (mut number, mut last_ns) = (0, 0);
     // A product beyond 64 bits is a count that no input can satisfy either.
     input.chunks("an event", count.saturating_mul(EVENT_BYTES as u64), |chunk| {
         for bytes in chunk.chunks_exact(EVENT_BYTES) {
@@ -83,13 +126,12 @@ fn read_events(
                 }
                 Some(event) => {
                     last_ns = event.at_ns;
-                    events.push(event);
+                    on_event(event);
                 }
             }
             number += 1;
         }
-    })?;
-    Ok(events)
+    })
 }
 
 struct Summed<R> {
@@ -124,6 +166,14 @@ impl<R: Read> Summed<R> {
         let got = self.fill(&mut bytes)?;
         self.all_of(expected, got, N)?;
         Ok(bytes)
+    }
+
+    /// The bytes of a text behind its length.
+    fn text(&mut self, length: &'static str, expected: &'static str) -> Result<Vec<u8>, ReadError> {
+        let length = u32::from_le_bytes(self.array(length)?);
+        let mut text = Vec::new();
+        self.chunks(expected, u64::from(length), |chunk| text.extend_from_slice(chunk))?;
+        Ok(text)
     }
 
     /// Passes the next `length` bytes to `take`, in chunks that never split an event.

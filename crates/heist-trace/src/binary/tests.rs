@@ -14,6 +14,7 @@ fn some_trace() -> Trace {
     Trace::builder()
         .thread(1, "w\u{f6}rker")
         .thread(7, "")
+        .name(3, "n\u{e4}me")
         .batch(1, [at(3, Kind::Steal, 7), at(4, Kind::JobStart, 0), at(900, Kind::JobEnd, 0)], Lost(2))
         .finish()
 }
@@ -30,8 +31,8 @@ fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
 #[test]
 fn the_format_does_not_change_unnoticed() {
     let event = Event { at_ns: 1, kind: Kind::Wake, thread: 2, worker: Some(3), arg: 4 };
-    let trace = Trace::builder().thread(2, "w").events([event]).lost(5).finish();
-    let content = b"heisttrc\x01\0\x01\0\0\0\x02\0\x01\0\0\0w\x05\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\
+    let trace = Trace::builder().thread(2, "w").name(9, "ab").events([event]).lost(5).finish();
+    let content = b"heisttrc\x02\0\x01\0\0\0\x02\0\x01\0\0\0w\x01\0\0\0\x09\0\0\0\x02\0\0\0ab\x05\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\
         \x45\0\0\0\0\0\0\0\x03\0\x02\0\x04\0\0\0";
     let bytes = bytes_of(&trace);
     assert_eq!(bytes[..bytes.len() - 8], content[..]);

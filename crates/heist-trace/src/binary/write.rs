@@ -9,12 +9,18 @@ pub(crate) fn write(trace: &Trace, w: impl Write) -> io::Result<()> {
     // Thread numbers are 16 bits, so their count fits.
     out.put(&(trace.threads().count() as u32).to_le_bytes())?;
     for (number, name) in trace.threads() {
-        let length = u32::try_from(name.len()).map_err(|_| {
-            io::Error::new(io::ErrorKind::InvalidInput, "a thread's name is longer than 4 GiB")
-        })?;
         out.put(&number.to_le_bytes())?;
-        out.put(&length.to_le_bytes())?;
-        out.put(name.as_bytes())?;
+        out.put_text(name)?;
+    }
+    let names = u32::try_from(trace.names().count());
+    out.put(
+        &names
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "more names than numbers"))?
+            .to_le_bytes(),
+    )?;
+    for (number, name) in trace.names() {
+        out.put(&number.to_le_bytes())?;
+        out.put_text(name)?;
     }
     out.put(&trace.lost().to_le_bytes())?;
     out.put(&(trace.events().len() as u64).to_le_bytes())?;
@@ -33,6 +39,13 @@ struct Summed<W> {
 }
 
 impl<W: Write> Summed<W> {
+    /// A text behind its length.
+    fn put_text(&mut self, text: &str) -> io::Result<()> {
+        let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "a name is longer than 4 GiB");
+        self.put(&u32::try_from(text.len()).map_err(too_long)?.to_le_bytes())?;
+        self.put(text.as_bytes())
+    }
+
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.sum.add(bytes);
         self.w.write_all(bytes)

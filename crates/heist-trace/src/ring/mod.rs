@@ -120,6 +120,23 @@ impl Ring {
         self.done.store(number + 1, Ordering::Release);
     }
 
+    /// Whether the producer has just filled another half of the ring: a reader who comes now misses nothing.
+    ///
+    /// ```
+    /// use heist::trace::{Event, Kind, Ring};
+    /// let ring = Ring::new(4);
+    /// ring.record(Event::now(Kind::Park, 0, Some(0), 0));
+    /// assert!(!ring.is_at_half());
+    /// ring.record(Event::now(Kind::Park, 0, Some(0), 0));
+    /// assert!(ring.is_at_half());
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn is_at_half(&self) -> bool {
+        let half = (self.slots.len() as u64 / 2).max(1);
+        self.begun.load(Ordering::Relaxed) & (half - 1) == 0
+    }
+
     /// Appends to `out` what the ring holds, oldest first, and says how many older events were overwritten since the ring
     /// was made. The ring keeps its events.
     ///

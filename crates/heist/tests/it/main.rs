@@ -46,4 +46,5 @@ mod tick_ledger;
 mod tick_life;
 mod tick_pools;
 mod tick_served;
+mod traces;
 mod waiting;

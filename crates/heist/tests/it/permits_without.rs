@@ -209,7 +209,7 @@ fn it_loops_in_parallel() {
     in_every_way(|held| {
         let sum: usize = (0..20_000_usize).into_par_iter().map(|i| i % 7).sum();
         held.still_held();
-        assert_eq!(sum, (0..20_000).map(|i| i % 7).sum());
+        assert_eq!(sum, (0..20_000).map(|i| i % 7).sum::<usize>());
     });
 }
 

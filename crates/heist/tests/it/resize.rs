@@ -400,7 +400,7 @@ fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
             s.spawn(|| {
                 while goes_on() {
                     let n: usize = pool.install(|| (0..20_000usize).into_par_iter().map(|i| i % 7).sum());
-                    assert_eq!(n, (0..20_000).map(|i| i % 7).sum());
+                    assert_eq!(n, (0..20_000).map(|i| i % 7).sum::<usize>());
                     ran[1].fetch_add(1, Ordering::SeqCst);
                 }
             });

@@ -98,7 +98,8 @@ fn tasks_that_go_on_are_left_to_the_holders_once_nobody_computes() {
     let is_over = Arc::new(AtomicBool::new(false));
     let (without, with) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let computing = Computing::on(&pool, false);
-    let tasks: Vec<_> = (0..8)
+    // So many that no thread runs out of them, wherever they are.
+    let tasks: Vec<_> = (0..500)
         .map(|_| {
             let (is_over, without, with) = (Arc::clone(&is_over), Arc::clone(&without), Arc::clone(&with));
             pool.spawn_task(async move {
@@ -115,12 +116,12 @@ fn tasks_that_go_on_are_left_to_the_holders_once_nobody_computes() {
             std::thread::yield_now();
         }
     };
-    wait_for(&without, 1000);
+    wait_for(&without, 10_000);
     drop(computing);
     // All of them in a row have a permit, after a while.
     loop {
         let before = without.load(Ordering::Relaxed);
-        wait_for(&with, 1000);
+        wait_for(&with, 100_000);
         if without.load(Ordering::Relaxed) == before {
             break;
         }

@@ -17,4 +17,5 @@ mod task_asleep;
 mod task_idle;
 mod tick_idle;
 mod tick_reports;
+mod trace_file;
 mod unknown_system;

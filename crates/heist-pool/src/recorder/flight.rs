@@ -1,0 +1,350 @@
+//! The flight recorder: the last while of a program, kept in memory, and written down when something goes wrong.
+
+use super::collect::{self, NO_POOL, Sink, SinkId};
+use heist_sync::process::{self, Origin};
+use heist_trace::{ChromeWriter, Event, Kind, Lost, name};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// What a flight recorder keeps, and when it writes by itself.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Events are kept for at least this long, if there is room.
+    pub min_age: Duration,
+    /// The events take no more than this.
+    pub max_bytes: usize,
+    /// Where it writes by itself.
+    pub directory: PathBuf,
+    /// Whether a panic makes it write.
+    pub on_panic: bool,
+    /// A tick that is late by this makes it write.
+    pub late_tick: Option<Duration>,
+    /// A poll that takes this long makes it write.
+    pub slow_poll: Option<Duration>,
+}
+
+/// It writes by itself at most once in this time.
+pub const AT_MOST_EVERY: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+struct Batch {
+    pool: u32,
+    events: Box<[Event]>,
+    lost: Lost,
+}
+
+impl Batch {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.events)
+    }
+
+    fn last_ns(&self) -> u64 {
+        self.events.last().map_or(0, |event| event.at_ns)
+    }
+}
+
+/// What is kept.
+#[derive(Debug)]
+struct Kept {
+    config: Config,
+    batches: VecDeque<Batch>,
+    bytes: usize,
+    threads: BTreeMap<(u32, u16), String>,
+    /// The poll that each thread is inside of: since when, and whether that was told.
+    polls: BTreeMap<(u32, u16), (u64, bool)>,
+    /// Why to write, if there is a reason.
+    reason: Option<String>,
+    last_written: Option<Instant>,
+    written: u32,
+}
+
+impl Kept {
+    fn new(config: Config) -> Self {
+        Self {
+            config,
+            batches: VecDeque::new(),
+            bytes: 0,
+            threads: BTreeMap::new(),
+            polls: BTreeMap::new(),
+            reason: None,
+            last_written: None,
+            written: 0,
+        }
+    }
+
+    fn add(&mut self, batch: Batch) {
+        for event in &batch.events {
+            self.judge(batch.pool, event);
+        }
+        self.bytes += batch.bytes();
+        self.batches.push_back(batch);
+        while self.bytes > self.config.max_bytes && self.batches.len() > 1 {
+            self.forget_oldest();
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some(oldest) = self.batches.pop_front() {
+            self.bytes -= oldest.bytes();
+        }
+    }
+
+    fn forget_before(&mut self, at_ns: u64) {
+        while self.batches.front().is_some_and(|batch| batch.last_ns() < at_ns) {
+            self.forget_oldest();
+        }
+    }
+
+    /// Whether this event is a reason to write.
+    fn judge(&mut self, pool: u32, event: &Event) {
+        let of = (pool, event.thread);
+        match event.kind {
+            Kind::PollStart => drop(self.polls.insert(of, (event.at_ns, false))),
+            Kind::PollEnd => {
+                if let Some((start_ns, false)) = self.polls.remove(&of) {
+                    self.judge_poll(of, event.at_ns - start_ns.min(event.at_ns), "took");
+                }
+            }
+            Kind::Late => {
+                let late = Duration::from_micros(event.arg.into());
+                if self.config.late_tick.is_some_and(|most| late >= most) {
+                    self.reason.get_or_insert_with(|| format!("a tick was late by {late:?}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn judge_poll(&mut self, (pool, thread): (u32, u16), ns: u64, has: &str) -> bool {
+        let took = Duration::from_nanos(ns);
+        let is_slow = self.config.slow_poll.is_some_and(|most| took >= most);
+        if is_slow {
+            self.reason
+                .get_or_insert_with(|| format!("a poll on thread {thread} of pool {pool} {has} {took:?}"));
+        }
+        is_slow
+    }
+
+    /// Polls that have not ended are slow as well.
+    fn judge_open(&mut self, at_ns: u64) {
+        for (of, (start_ns, is_told)) in std::mem::take(&mut self.polls) {
+            let is_told = is_told || self.judge_poll(of, at_ns.saturating_sub(start_ns), "has taken");
+            self.polls.insert(of, (start_ns, is_told));
+        }
+    }
+
+    fn write(&self, w: impl Write, at_ns: u64) -> io::Result<()> {
+        let mut out = ChromeWriter::new(BufWriter::new(w))?;
+        let (mut pools, mut lost) = (BTreeMap::new(), 0);
+        for batch in &self.batches {
+            pools.entry(batch.pool).or_insert(());
+            lost += batch.lost.0;
+            batch.events.iter().try_for_each(|event| out.event(batch.pool, event, name::text))?;
+        }
+        for &pool in pools.keys() {
+            let name = if pool == NO_POOL {
+                "the program's own threads".into()
+            } else {
+                format!("heist pool {pool}")
+            };
+            out.process(pool, &name)?;
+        }
+        for (&(pool, thread), name) in self.threads.iter().filter(|((pool, _), _)| pools.contains_key(pool)) {
+            out.thread(pool, thread, name)?;
+        }
+        out.lost(NO_POOL, lost)?;
+        out.finish(at_ns)?.flush()
+    }
+
+    /// Writes because of `reason`, unless it has done so lately.
+    fn write_for(&mut self, reason: &str, at_ns: u64) {
+        if self.last_written.is_some_and(|last| last.elapsed() < AT_MOST_EVERY) {
+            return;
+        }
+        self.last_written = Some(Instant::now());
+        self.written += 1;
+        let name = format!("heist-flight-{}-{}.json", std::process::id(), self.written);
+        let path = self.config.directory.join(name);
+        let result = File::create(&path).and_then(|file| self.write(file, at_ns));
+        let path = path.display();
+        match result {
+            Ok(()) => heist_sync::warn(format_args!("{reason}: what happened before is in {path}")),
+            Err(error) => {
+                heist_sync::warn(format_args!("{reason}, but {path} could not be written: {error}"))
+            }
+        }
+    }
+}
+
+type Shared = Arc<Mutex<Kept>>;
+
+fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct FlightSink(Shared);
+
+impl Sink for FlightSink {
+    fn batch(&mut self, pool: u32, thread: u16, name: Option<&str>, events: &[Event], lost: Lost) {
+        let mut kept = lock(&self.0);
+        if let Some(name) = name
+            && kept.threads.get(&(pool, thread)).is_none_or(|before| before != name)
+        {
+            kept.threads.insert((pool, thread), name.into());
+        }
+        kept.add(Batch { pool, events: events.into(), lost });
+    }
+
+    fn turn(&mut self, at_ns: u64) -> bool {
+        let mut kept = lock(&self.0);
+        let min_age_ns = u64::try_from(kept.config.min_age.as_nanos()).unwrap_or(u64::MAX);
+        kept.forget_before(at_ns.saturating_sub(min_age_ns));
+        kept.judge_open(at_ns);
+        if let Some(reason) = kept.reason.take() {
+            kept.write_for(&reason, at_ns);
+        }
+        true
+    }
+
+    fn end(&mut self, _: u64) {}
+}
+
+/// A flight recorder that is on, until it is dropped.
+#[derive(Debug)]
+pub struct Flight {
+    kept: Shared,
+    id: SinkId,
+    origin: Origin,
+}
+
+impl Flight {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If its thread cannot be started.
+    pub fn start(config: Config) -> io::Result<Self> {
+        let on_panic = config.on_panic;
+        let kept = Arc::new(Mutex::new(Kept::new(config)));
+        let id = collect::add(Box::new(FlightSink(Arc::clone(&kept))))?;
+        if on_panic {
+            write_on_panic(&kept);
+        }
+        Ok(Self { kept, id, origin: Origin::here() })
+    }
+
+    /// Writes what it has to `path`, also if it has written lately. The writing is done on a thread of its own.
+    ///
+    /// # Errors
+    /// Those of the file; also in a child process, which has nothing to write.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        if self.origin.is_foreign() {
+            return Err(io::Error::other(
+                "the flight recorder was started before a fork, in another process",
+            ));
+        }
+        let (kept, path) = (Arc::clone(&self.kept), path.to_owned());
+        // The caller may have little stack.
+        let writer = std::thread::Builder::new().name("heist-flight".into()).spawn(move || {
+            collect::look_now(Duration::from_secs(1));
+            let file = File::create(path)?;
+            lock(&kept).write(file, heist_trace::now_ns())
+        })?;
+        writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer has panicked")))
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        if !self.origin.is_foreign() {
+            collect::remove(&self.id);
+        }
+    }
+}
+
+/// From here on a panic makes it write, before whatever the program does about panics.
+fn write_on_panic(kept: &Shared) {
+    let kept: Weak<Mutex<Kept>> = Arc::downgrade(kept);
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if let Some(kept) = kept.upgrade().filter(|_| !process::is_child()) {
+            let place =
+                info.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
+            // The panicking thread may have little stack, and hold any lock of the program's. So another one writes, and this one
+            // waits for it, but not for ever: it may be the collector's own.
+            let (done, is_done) = std::sync::mpsc::channel::<()>();
+            let write = move || {
+                let _done = done;
+                collect::look_now(Duration::from_millis(500));
+                if let Ok(mut kept) = kept.try_lock() {
+                    kept.write_for(&format!("a panic{place}"), heist_trace::now_ns());
+                }
+            };
+            if std::thread::Builder::new().name("heist-flight".into()).spawn(write).is_ok() {
+                let _ = is_done.recv_timeout(Duration::from_secs(2));
+            }
+        }
+        before(info);
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Config {
+        Config {
+            min_age: Duration::from_secs(1),
+            max_bytes: 10_000,
+            directory: PathBuf::new(),
+            on_panic: false,
+            late_tick: Some(Duration::from_millis(5)),
+            slow_poll: Some(Duration::from_millis(50)),
+        }
+    }
+
+    fn at(at_ns: u64, kind: Kind, arg: u32) -> Event {
+        Event { at_ns, kind, thread: 3, worker: None, arg }
+    }
+
+    fn batch(events: impl IntoIterator<Item = Event>) -> Batch {
+        Batch { pool: 1, events: events.into_iter().collect(), lost: Lost(0) }
+    }
+
+    #[test]
+    fn it_keeps_what_is_young_and_never_more_than_it_may() {
+        let mut kept = Kept::new(config());
+        for n in 0..1_000 {
+            kept.add(batch((0..10).map(|k| at(10 * n + k, Kind::Lend, 0))));
+            assert!(kept.bytes <= 10_000);
+        }
+        assert!(kept.batches.len() > 20);
+        assert_eq!(kept.batches.back().map(Batch::last_ns), Some(9_999));
+        kept.forget_before(9_985);
+        assert_eq!(kept.batches.len(), 2);
+        assert_eq!(kept.bytes, kept.batches.iter().map(Batch::bytes).sum());
+    }
+
+    #[test]
+    fn late_ticks_and_slow_polls_are_reasons_and_others_are_not() {
+        let ms = 1_000_000;
+        let reason = |events: &[Event], now_ns: u64| {
+            let mut kept = Kept::new(config());
+            kept.add(batch(events.iter().copied()));
+            kept.judge_open(now_ns);
+            let reason = kept.reason.take();
+            kept.judge_open(now_ns + 1);
+            assert_eq!(kept.reason, None, "it is told once");
+            reason
+        };
+        assert_eq!(reason(&[at(0, Kind::Late, 4_999)], 0), None);
+        assert!(reason(&[at(0, Kind::Late, 5_000)], 0).is_some());
+        let (start, end) = (at(0, Kind::PollStart, 7), |at_ms: u64| at(at_ms * ms, Kind::PollEnd, 7));
+        assert_eq!(reason(&[start, end(49)], 100 * ms), None);
+        assert!(reason(&[start, end(50)], 100 * ms).unwrap().contains("took 50ms"));
+        assert!(reason(&[start], 60 * ms).unwrap().contains("has taken 60ms"));
+    }
+}

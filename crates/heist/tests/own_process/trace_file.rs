@@ -1,0 +1,139 @@
+//! `HEIST_TRACE`: a whole run in a file, whatever becomes of the program.
+
+#![cfg(target_os = "linux")]
+
+use crate::rig::child;
+use crate::rig::watchdog::watch;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+/// A file that goes when the test does.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("heist-{name}-{}.json", std::process::id())))
+    }
+
+    /// The items, also if the end of the array is missing.
+    fn items(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.0).unwrap();
+        let whole = if text.trim_end().ends_with(']') { text } else { format!("{text}]") };
+        serde_json::from_str(&whole).unwrap_or_else(|error| panic!("{error}: {whole}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn work(name: &str) {
+    heist::block_on(heist::task::Builder::new().name(name).spawn(async {
+        let _span = heist::trace::span("inside");
+        heist::join(|| (), || ());
+    }))
+    .unwrap();
+}
+
+fn count(items: &[Value], phase: &str, name: &str) -> usize {
+    items.iter().filter(|item| item["ph"] == phase && item["name"] == name).count()
+}
+
+#[test]
+fn a_run_is_recorded_to_its_end_with_pools_that_come_and_go() {
+    let _watch = watch!();
+    if child::case().is_some() {
+        work("first");
+        // This one is gone long before the next look.
+        let pool = heist::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        heist::block_on(heist::task::Builder::new().name("short").spawn_in(&pool, async {})).unwrap();
+        pool.shutdown().unwrap();
+        return work("last");
+    }
+    let file = Scratch::new("run");
+    let mut child =
+        child::child(module_path!(), "a_run_is_recorded_to_its_end_with_pools_that_come_and_go", "1");
+    child::ends_well(child.env("HEIST_TRACE", &file.0));
+    let items = file.items();
+    for name in ["first", "short", "last"] {
+        assert!(count(&items, "B", name) >= 1, "{name} is missing");
+    }
+    assert!(count(&items, "B", "inside") == 2);
+    let begins = items.iter().filter(|item| item["ph"] == "B").count();
+    let ends = items.iter().filter(|item| item["ph"] == "E").count();
+    assert_eq!(begins, ends, "it was finished");
+    let pools = items.iter().filter(|item| item["name"] == "process_name").count();
+    assert!(pools >= 2, "{pools}");
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_a_file_that_opens() {
+    let _watch = watch!();
+    if child::case().is_some() {
+        work("early");
+        // Until the file has it: then the parent is told, and kills.
+        let path = std::env::var_os("HEIST_TRACE").unwrap();
+        while !std::fs::read_to_string(&path).unwrap().contains("early") {
+            work("busy");
+        }
+        println!("\nready");
+        loop {
+            work("busy");
+        }
+    }
+    let file = Scratch::new("killed");
+    let mut child = child::child(module_path!(), "a_run_that_is_killed_leaves_a_file_that_opens", "1");
+    let mut child = child.env("HEIST_TRACE", &file.0).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == "ready"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(count(&file.items(), "B", "early") >= 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told_and_the_program_goes_on() {
+    let _watch = watch!();
+    if child::case().is_some() {
+        return work("on");
+    }
+    let mut child =
+        child::child(module_path!(), "a_file_that_cannot_be_written_is_told_and_the_program_goes_on", "1");
+    let said = child::ends_well(child.env("HEIST_TRACE", "/there/is/no/such/directory/x.json"));
+    assert!(said.contains("HEIST_TRACE") && said.contains("Name a file that can be written"), "{said}");
+    // Nobody reads this one to its end.
+    let mut child =
+        child::child(module_path!(), "a_file_that_cannot_be_written_is_told_and_the_program_goes_on", "1");
+    let said = child::ends_well(child.env("HEIST_TRACE", "/dev/full"));
+    assert!(said.contains("HEIST_TRACE"), "{said}");
+}
+
+#[test]
+fn a_child_of_a_fork_writes_nothing() {
+    let _watch = watch!();
+    if child::case().is_some() {
+        work("parent");
+        // SAFETY: the child uses nothing of the parent's threads, and ends at once.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            work("child");
+            // By `exit`, so that whatever waits for the end of the process is asked.
+            std::process::exit(0);
+        }
+        let mut status = 0;
+        // SAFETY: it writes one number.
+        assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, 0) }, pid);
+        assert_eq!(status, 0);
+        return work("parent again");
+    }
+    let file = Scratch::new("fork");
+    let mut child = child::child(module_path!(), "a_child_of_a_fork_writes_nothing", "1");
+    child::ends_well(child.env("HEIST_TRACE", &file.0));
+    let items = file.items();
+    assert!(count(&items, "B", "parent") >= 1 && count(&items, "B", "parent again") >= 1);
+    assert_eq!(count(&items, "B", "child"), 0);
+}
