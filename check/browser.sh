@@ -10,6 +10,6 @@ if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; the
     $root apt-get update -qq
     $root apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null
 fi
-cargo build --quiet -p heist-cli
-cargo build --quiet -p heist-live --example busy --example one_file
+# As `cargo test --workspace` builds them: naming crates to cargo would choose other features, and build it all again.
+cargo build --quiet --workspace --bins --examples
 python3 check/browser/test.py "${CARGO_TARGET_DIR:-target}/debug"
