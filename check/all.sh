@@ -38,7 +38,7 @@ sys.exit(0 if found else "no tests of " + " ".join(sys.argv[1:]))' "$@")
 say "format";  cargo fmt --all -- --check
 say "clippy";  cargo clippy --workspace --all-targets -- -D warnings
 say "features"
-for features in "" async net tick hyper,tracing trace-output; do
+for features in "" async net tick hyper,tracing live trace-output; do
     cargo clippy --quiet -p heist --no-default-features --features "$features" -- -D warnings
 done
 # What a program that only forks and loops builds besides heist itself. rayon's own number is 5.
@@ -52,6 +52,7 @@ say "tests, features"; cargo test --quiet -p heist-async --features hyper,signal
 say "tests, fenced forks"; again HEIST_FENCED=1 heist heist-async heist-pool heist-deque
 say "tests, without hints from the system"; again HEIST_OS_HINTS=0 heist heist-async heist-pool
 say "tests, on two made-up nodes"; again "HEIST_TOPOLOGY=$PWD/crates/heist/tests/fixtures/two_nodes" heist heist-async heist-pool
+say "the live page in a browser"; bash check/browser.sh
 say "stress";  cargo test --release --quiet -p heist --test stress
 say "loom";    bash check/loom.sh
 say "shuttle"; bash check/shuttle.sh

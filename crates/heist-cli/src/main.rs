@@ -2,6 +2,7 @@
 
 mod demo;
 mod doctor;
+mod live;
 mod trace;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +22,9 @@ enum Command {
     /// How many workers a pool would have here and why, and what on this machine slows it down
     #[command(after_help = doctor::EXIT_CODES)]
     Doctor(doctor::Arguments),
+    /// A page in the browser that draws what a program's pools do; with --demo, four workers that steal from each other
+    #[command(after_help = live::EXAMPLES)]
+    Live(live::Arguments),
     /// What happened in a recorded run, or the recording in another form
     #[command(after_help = trace::EXAMPLES)]
     Trace(trace::Arguments),
@@ -32,6 +36,9 @@ fn main() -> ExitCode {
     let (outcome, failed) = match command {
         Command::Demo(arguments) => {
             (demo::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
+        }
+        Command::Live(arguments) => {
+            (live::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
         Command::Trace(arguments) => {
             (trace::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)

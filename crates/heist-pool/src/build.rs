@@ -87,6 +87,9 @@ impl Config {
         }
         crate::schedtrace::start();
         crate::recorder::start_from_environment();
+        if !pool.config().is_hidden {
+            crate::sample::start();
+        }
         std::mem::forget(unfinished);
         Ok(pool)
     }

@@ -72,6 +72,7 @@ mod pool;
 mod process;
 mod queues;
 mod recorder;
+mod sample;
 mod schedtrace;
 mod signal;
 mod threads;
@@ -115,6 +116,11 @@ pub mod raw {
         pub use crate::recorder::*;
         pub use heist_trace::{Kind, name};
     }
+    /// What one look from outside finds of a pool.
+    pub mod sample {
+        pub use crate::sample::{PermitNow, PoolNow, ThreadNow, set_observer};
+        pub use crate::worker::{Doing, Role};
+    }
     /// What a thread can wait for.
     pub mod signal {
         pub use crate::signal::{Awaited, Signal};
@@ -127,7 +133,7 @@ pub mod raw {
     pub mod tick {
         pub use crate::clock::Clock;
         pub use crate::queues::load::{Loads, Share};
-        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickNow, TickRef, Ticks, When};
+        pub use crate::queues::ticks::{Key, NEVER, Taken, Tick, TickNow, TickRef, TickShown, Ticks, When};
     }
     /// The pool's threads.
     pub mod threads {

@@ -62,6 +62,8 @@ pub struct Config {
     pub follow_limits: bool,
     /// How late a tick may be before another worker takes it, if it does not say itself; `None` for the default.
     pub tick_steal_after: Option<Duration>,
+    /// Whether it is left out of the list of the process's pools: one of those who look at the others.
+    pub is_hidden: bool,
 }
 
 impl Config {
@@ -140,8 +142,10 @@ impl Pool {
             origin: Origin::here(),
             config,
         });
-        crate::global::enlist(&pool);
-        pool.recorder.join_all();
+        if !pool.config.is_hidden {
+            crate::global::enlist(&pool);
+            pool.recorder.join_all();
+        }
         pool
     }
 

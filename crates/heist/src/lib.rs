@@ -57,6 +57,7 @@
 //! | `tick` | yes | work that recurs with a deadline: `tick` |
 //! | `trace-output` | yes | what is made of a recorded [`trace`]: files for trace viewers, timelines for the terminal |
 //! | `hyper` | no | hyper on heist's tasks, timers and sockets: `hyper_rt`; implies `net` |
+//! | `live` | no | a page in the browser that draws what the pools do, while they do it: `live`, `HEIST_LIVE`; implies `net` |
 //! | `signal` | no | Ctrl-C and Unix's signals: `signal`; implies `net` |
 //! | `tracing` | no | tasks run inside of the tracing span in which they were spawned; implies `async` |
 //!
@@ -114,6 +115,20 @@ pub use heist_fork::WorkerLocal;
 pub use report::TickInfo;
 #[cfg(not(heist_model))]
 pub use report::{Report, ThreadInfo, ThreadState};
+
+/// A page in the browser that draws what the pools do, while they do it. Needs the feature `live`.
+///
+/// ```
+/// let live = heist::live::serve("127.0.0.1:0")?;
+/// println!("open {}", live.url());
+/// # std::io::Result::Ok(())
+/// ```
+#[cfg(all(feature = "live", not(heist_model)))]
+pub mod live {
+    pub use heist_live::{Live, self_contained, serve, serve_beyond_loopback};
+    #[doc(hidden)]
+    pub use heist_live::{demo, frame, serve_demo};
+}
 
 /// The traits of parallel iterators, and (feature `async`) of tasks in scopes: `use heist::prelude::*`.
 ///

@@ -42,6 +42,11 @@ pub trait Tick: Send + Sync {
     fn running(&self, _now_ns: u64) -> Option<TickNow> {
         None
     }
+
+    /// How it is doing; `None` if it is over.
+    fn shown(&self) -> Option<TickShown> {
+        None
+    }
 }
 
 /// A tick of which a run, or a closure that was submitted to it, is under way.
@@ -53,6 +58,25 @@ pub struct TickNow {
     pub site: &'static Location<'static>,
     /// For how long.
     pub since: Duration,
+}
+
+/// How a tick is doing, in plain numbers: over the last 5 seconds, if nothing else is said.
+#[derive(Clone, Debug)]
+pub struct TickShown {
+    /// Its name.
+    pub name: Option<Box<str>>,
+    /// Where it was spawned.
+    pub site: &'static Location<'static>,
+    /// How often it should run.
+    pub period: Duration,
+    /// Runs per second.
+    pub tps: f64,
+    /// How long runs took: the mean, and the longest.
+    pub took: (Duration, Duration),
+    /// How late runs began: the mean, and the latest.
+    pub late: (Duration, Duration),
+    /// Periods that were skipped since the beginning.
+    pub skipped: u64,
 }
 
 /// So many cache lines of a tick are asked for before it is taken: what a short run touches of it.
@@ -257,6 +281,21 @@ impl Ticks {
         let all: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
         let now_ns = self.now_ns();
         all.iter().filter_map(|tick| tick.running(now_ns)).collect()
+    }
+
+    /// How those are doing that were spawned first, at most so many; and how many more there are.
+    pub fn shown(&self, most: usize) -> (Vec<TickShown>, usize) {
+        let all = lock(&self.all);
+        let more = all.ticks.len().saturating_sub(most);
+        let first: Vec<_> = all.ticks.values().take(most).filter_map(Weak::upgrade).collect();
+        drop(all);
+        (first.iter().filter_map(|tick| tick.shown()).collect(), more)
+    }
+
+    /// How many wait in the queue of an index.
+    pub(crate) fn queued(&self, index: u16) -> usize {
+        let entries = lock(&self.queue(index).entries);
+        entries.loose.len() + entries.pinned.len()
     }
 
     /// The pool is closing: no more ticks, and those that are there end.

@@ -202,6 +202,12 @@ impl Drop for Span {
 }
 
 impl Threads {
+    /// The number and the name of each of its threads, and the closure that it is inside of; without guests.
+    pub(crate) fn closures(&self) -> Vec<(u16, Option<Box<str>>, Option<Closure>)> {
+        let entries = lock(&self.named).clone();
+        entries.iter().map(|entry| (entry.worker, entry.name.clone(), entry.closure())).collect()
+    }
+
     /// The names of its threads, by number; without guests, which have none of their own here.
     pub(crate) fn names(&self) -> BTreeMap<u16, String> {
         let named = lock(&self.named);

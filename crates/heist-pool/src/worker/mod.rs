@@ -18,8 +18,8 @@ mod tasks;
 mod wait;
 
 pub use orphan::Inherited;
-pub use shared::WorkerShared;
-pub(crate) use shared::{Doing, Given, Role, Status};
+pub use shared::{Doing, Role, WorkerShared};
+pub(crate) use shared::{Given, Status};
 pub use wait::{Own, Spawned};
 
 use crate::permits::Count;

@@ -5,11 +5,12 @@ use super::{Cell, Place, Spec, State, Submitted};
 use crate::cell::End;
 use crate::context::{Context, Running};
 use crate::report::{self, Report};
+use crate::stats::Window;
 use heist_policy::tick as policy;
 use heist_pool::raw::job::{self, Payload};
 use heist_pool::raw::process;
 use heist_pool::raw::recorder::{self, Kind, name};
-use heist_pool::raw::tick::{NEVER, Taken, Tick, TickNow};
+use heist_pool::raw::tick::{NEVER, Taken, Tick, TickNow, TickShown};
 use heist_sync::{MutexGuard, StdArc as Arc, lock};
 use std::time::Duration;
 
@@ -277,6 +278,25 @@ impl Tick for Cell {
         let Spec { name, site, .. } = &self.spec;
         let since = Duration::from_nanos(now_ns.saturating_sub(begun_ns));
         Some(TickNow { name: name.clone(), site, since })
+    }
+
+    fn shown(&self) -> Option<TickShown> {
+        let period_ns = {
+            let state = lock(&self.state);
+            (state.place != Place::Over).then(|| state.schedule.period_ns())?
+        };
+        let stats = self.stats();
+        let last = stats.window(Window::Secs5);
+        let Spec { name, site, .. } = &self.spec;
+        Some(TickShown {
+            name: name.clone(),
+            site,
+            period: Duration::from_nanos(period_ns),
+            tps: last.tps,
+            took: (last.mspt.mean, last.mspt.max),
+            late: (last.lateness.mean, last.lateness.max),
+            skipped: stats.ledger.skipped,
+        })
     }
 
     fn report(self: Arc<Self>) {

@@ -126,6 +126,13 @@ impl Stack {
             || self.visit(|hot| hot.head_seen_by_thief() > self.at(word.split())).unwrap_or(false)
     }
 
+    /// How many jobs, shared or private, were there to be taken, about: the owner goes on meanwhile.
+    pub fn seen_len(&self) -> usize {
+        let word = self.load(Ordering::Acquire);
+        let head = self.visit(|hot| self.position(hot.head_seen_by_thief())).unwrap_or(0).min(SLOTS);
+        head.max(word.split()).saturating_sub(word.tail())
+    }
+
     /// Shares everything on behalf of an owner that does not answer. True if something is shared now.
     ///
     /// Expensive: it interrupts every core that runs a thread of this process.
