@@ -171,7 +171,9 @@ impl Pool {
     /// In how long the monitor should look whether somebody sees to the next tick: before it is due if nobody waits for it, else after. `None`
     /// if there is none.
     pub(crate) fn next_look_in_ns(&self) -> Option<u64> {
-        let help_ns = Some(self.next_help_ns()).filter(|&ns| ns != policy::NEVER)?;
+        // Virtual time stands still while nobody looks.
+        let is_manual = self.clock().manual().is_some();
+        let help_ns = Some(self.next_help_ns()).filter(|&ns| ns != policy::NEVER && !is_manual)?;
         let left_ns = help_ns.saturating_sub(self.queues().ticks().now_ns());
         if !self.driver().is_unattended() {
             return Some(left_ns.saturating_add(tuning::LOOK_EVERY_MOST_NS));
@@ -179,6 +181,12 @@ impl Pool {
         // Who does not look until then has neglected it.
         let _ = self.driver().is_neglected();
         Some(left_ns.saturating_sub(tuning::LOOK_EVERY_MOST_NS).max(tuning::LOOK_EVERY_NS))
+    }
+
+    /// Tells the thread that waits, behind a fence, that something is due at `rise_ns`.
+    fn tell_waiter(&self, rise_ns: u64) -> Told {
+        // LIVENESS: whoever moves the clock looks what is due then.
+        if self.clock().is_still_before(rise_ns) { Told::InTime } else { self.driver().hasten(rise_ns) }
     }
 
     /// A tick was queued at `index`, or its permit was given up: if that is news to the thread that waits, it is told. `comes_back`: the
@@ -190,7 +198,7 @@ impl Pool {
             fence(Ordering::SeqCst);
         }
         let rise_ns = self.rise_view(index).stealable_ns;
-        match self.driver().hasten(rise_ns) {
+        match self.tell_waiter(rise_ns) {
             Told::InTime => {}
             Told::Wake(thread) => self.wake_in_driver(thread),
             // LIVENESS: it gets to them itself, and the monitor sees if it does not.
@@ -207,7 +215,7 @@ impl Pool {
         }
         // ORDERING(TICK-E1): as in `hasten`.
         fence(Ordering::SeqCst);
-        if let Told::Wake(thread) = self.driver().hasten(self.rise_view(index).stealable_ns) {
+        if let Told::Wake(thread) = self.tell_waiter(self.rise_view(index).stealable_ns) {
             self.wake_in_driver(thread);
         }
     }
@@ -224,7 +232,7 @@ impl Pool {
         let look_ns = self.queues().ticks().watch_more(watchdog_ns);
         // ORDERING(TICK-E1): as in `hasten`.
         fence(Ordering::SeqCst);
-        match self.driver().hasten(look_ns) {
+        match self.tell_waiter(look_ns) {
             Told::InTime => {}
             Told::Wake(thread) => self.wake_in_driver(thread),
             Told::Nobody => self.watched().watch_from(look_ns),

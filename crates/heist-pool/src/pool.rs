@@ -1,5 +1,6 @@
 //! The pool: what its threads share. It owns the parts and joins them; each part keeps its own fields.
 
+use crate::clock::{Clock, ManualClock};
 use crate::driver_lock::DriverLock;
 use crate::follow::Follower;
 use crate::monitor::Watched;
@@ -64,6 +65,8 @@ pub struct Config {
     pub follow_limits: bool,
     /// How late a tick may be before another worker takes it, if it does not say itself; `None` for the default.
     pub tick_steal_after: Option<Duration>,
+    /// The clock that its timers and ticks go by; `None` for the system's.
+    pub clock: Option<ManualClock>,
 }
 
 impl Config {
@@ -134,7 +137,7 @@ impl Pool {
             places: Places::new(&config, system),
             parallelism: AtomicUsize::new(n),
             permits: ManuallyDrop::new(Permits::new(n, config.is_bound())),
-            queues: ManuallyDrop::new(Queues::new(n)),
+            queues: ManuallyDrop::new(Queues::new(n, Clock::new(config.clock.clone()))),
             driver: ManuallyDrop::default(),
             threads: ManuallyDrop::new(Threads::new(&config, system)),
             recorder: ManuallyDrop::default(),
@@ -144,6 +147,9 @@ impl Pool {
             origin: Origin::here(),
             config,
         });
+        if let Some(clock) = &pool.config.clock {
+            clock.drive(&pool);
+        }
         crate::global::enlist(&pool);
         pool
     }
@@ -208,6 +214,12 @@ impl Pool {
     /// How the pool was made.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// What time it is for its timers and ticks.
+    #[inline]
+    pub fn clock(&self) -> &Clock {
+        self.queues.ticks().clock()
     }
 
     /// What the system can be asked.

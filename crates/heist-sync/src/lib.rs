@@ -23,7 +23,7 @@ pub mod process;
 pub mod rand;
 mod warn;
 
-pub use parker::{Interrupt, Parker};
+pub use parker::{Interrupt, Parker, Rest};
 pub use prefetch::prefetch;
 pub use warn::warn;
 

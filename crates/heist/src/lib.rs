@@ -133,6 +133,12 @@ pub mod prelude {
 #[doc(inline)]
 pub use heist_tick as tick;
 
+/// The time of ticks. With the feature `async` timers are here, too.
+#[cfg(all(feature = "tick", not(feature = "async"), not(heist_model)))]
+pub mod time {
+    pub use heist_pool::raw::clock::ManualClock;
+}
+
 /// What the pool's threads did: events, and (feature `trace-output`, on by default) timelines and files for trace viewers.
 pub mod trace {
     pub use heist_trace::*;

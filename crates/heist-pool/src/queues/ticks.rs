@@ -74,7 +74,7 @@ pub struct When {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Key {
     due_ns: u64,
-    /// Of two that are due at the same time, the one that was queued first comes first.
+    /// Of two that are due at the same time, the one that was queued first comes first; where time is virtual, the one that was spawned first.
     number: u64,
     is_pinned: bool,
 }
@@ -186,9 +186,9 @@ struct All {
 }
 
 impl Ticks {
-    pub(crate) fn new(permits: usize) -> Self {
+    pub(crate) fn new(permits: usize, clock: Clock) -> Self {
         Self {
-            clock: Clock::new(),
+            clock,
             queues: (0..permits).map(|_| CachePadded::new(TickQueue::new())).collect(),
             spawned: AtomicU64::new(0),
             loads: Loads::new(permits),
@@ -273,11 +273,13 @@ impl Ticks {
         &self.queues[usize::from(index)]
     }
 
-    /// Queues a tick. The caller goes on with [`Pool::hasten`] once it has released its own locks.
-    pub fn push(&self, index: u16, when: When, tick: TickRef) -> Key {
+    /// Queues a tick, with the number that it was enlisted with. The caller goes on with [`Pool::hasten`] once it has released its own
+    /// locks.
+    pub fn push(&self, index: u16, when: When, id: u64, tick: TickRef) -> Key {
         let is_pinned = when.stealable_ns == NEVER;
         self.queue(index).change(|entries| {
-            let key = Key { due_ns: when.due_ns, number: entries.queued, is_pinned };
+            let number = if self.clock.manual().is_some() { id } else { entries.queued };
+            let key = Key { due_ns: when.due_ns, number, is_pinned };
             entries.queued += 1;
             match is_pinned {
                 true => drop(entries.pinned.insert(key, tick)),

@@ -12,6 +12,7 @@ use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
 use heist_trace::{Event, Kind, Ring};
+use std::time::Duration;
 
 /// What every part of a [`Worker`](super::Worker) needs of its thread.
 pub(super) struct Me {
@@ -45,6 +46,22 @@ impl Me {
         let held =
             Some(self.shared.home()).filter(|&index| self.permits().words().get(index).is_by(self.id()));
         ring.record(Event::now(kind, self.id(), held, arg));
+    }
+
+    /// Sleeps on its parker until there is a token, or for that long. True if there was one.
+    pub fn park(&self, timeout: Option<Duration>) -> bool {
+        let parker = self.shared.parker();
+        match (self.pool.clock().manual(), timeout) {
+            (None, None) => {
+                parker.park();
+                true
+            }
+            (None, Some(timeout)) => parker.park_timeout(timeout),
+            (Some(clock), _) => {
+                clock.fall_asleep();
+                parker.park_telling(timeout, || clock.tend())
+            }
+        }
     }
 
     /// Something of this thread's stack was shared, behind a fence.

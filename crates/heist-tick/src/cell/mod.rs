@@ -345,7 +345,7 @@ impl Cell {
             return Aftermath::default();
         };
         let tick: TickRef = self.this.upgrade().expect("whoever has a reference to a tick keeps it");
-        let key = self.ticks().push(state.index, when, tick);
+        let key = self.ticks().push(state.index, when, state.id.unwrap_or(0), tick);
         state.place = Place::Queued(state.index, key);
         Aftermath { queued_at: Some(state.index), ..Aftermath::default() }
     }
