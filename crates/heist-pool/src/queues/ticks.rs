@@ -29,6 +29,9 @@ pub trait Tick: Send + Sync {
     /// The pool is closing: it should end.
     fn close(self: Arc<Self>);
 
+    /// No permit was active for a while, and in a moment one is: nothing is late for that.
+    fn go_on(self: Arc<Self>) {}
+
     /// For the watchdog: after how long something about it should be reported; [`NEVER`] if nothing is to come.
     fn watchdog_ns(&self) -> u64;
 
@@ -257,6 +260,12 @@ impl Ticks {
         let all: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
         let now_ns = self.now_ns();
         all.iter().filter_map(|tick| tick.running(now_ns)).collect()
+    }
+
+    /// A permit is going to be active again, after none was.
+    pub(crate) fn go_on(&self) {
+        let ticks: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
+        ticks.into_iter().for_each(Tick::go_on);
     }
 
     /// The pool is closing: no more ticks, and those that are there end.

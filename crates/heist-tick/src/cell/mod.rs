@@ -230,6 +230,21 @@ impl Cell {
         Some(result)
     }
 
+    /// Until now the pool had no thread to run it: nothing of it is late for that.
+    fn go_on_now(&self) {
+        let mut state = lock(&self.state);
+        let now_ns = self.ticks().now_ns();
+        state.schedule.go_on(now_ns);
+        for submitted in &mut state.submitted {
+            submitted.at_ns = now_ns;
+        }
+        // A closure that makes room for a tick does so for one that has moved as well.
+        state.closures_from_ns = None;
+        let aftermath = self.settle(&mut state);
+        drop(state);
+        self.follow_up(aftermath, false);
+    }
+
     /// Accepts a closure, or gives it back if the tick is over or ends.
     pub fn submit<F: FnOnce() + Send + 'static>(&self, f: F) -> Result<(), F> {
         let mut state = lock(&self.state);

@@ -230,6 +230,10 @@ impl Tick for Cell {
         self.end_with_pool();
     }
 
+    fn go_on(self: Arc<Self>) {
+        self.go_on_now();
+    }
+
     fn watchdog_ns(&self) -> u64 {
         let state = lock(&self.state);
         if state.place == Place::Over { NEVER } else { Self::watchdog_ns(self, &state) }
@@ -241,6 +245,7 @@ impl Tick for Cell {
         let due_ns = state.when(0).map(|when| when.due_ns);
         let State { place, begun_ns, watched, .. } = &mut *state;
         match place {
+            Place::Queued(..) if self.pool.active() == 0 => false,
             Place::Queued(..) => watched.look_at_queue(due_ns, now_ns, watchdog_ns),
             Place::Taken => watched.look_at_run(*begun_ns, now_ns, watchdog_ns),
             Place::Resting | Place::Over => false,

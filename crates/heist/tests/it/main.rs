@@ -47,4 +47,5 @@ mod tick_ledger;
 mod tick_life;
 mod tick_pools;
 mod tick_served;
+mod tick_stopped;
 mod waiting;
