@@ -218,3 +218,8 @@ pub const MANUAL_CLOCK_LOOK_NS: u64 = 1_000_000_000;
 
 /// After so long `ManualClock::advance` says that it still waits for its pools to be quiet.
 pub const MANUAL_CLOCK_PATIENCE_NS: u64 = 10_000_000_000;
+
+/// A tick that should run near a node is left for so long to those on nearer nodes, for each step of distance.
+///
+/// Long enough for one of those to come by between two short polls or ticks, and short beside the lateness at which ticks are taken over.
+pub const TICK_FAR_NS: u64 = 1_000_000;

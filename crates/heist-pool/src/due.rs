@@ -37,7 +37,47 @@ impl Pool {
         if !self.is_active(index) {
             return self.whole_view(index);
         }
-        self.queues().ticks().view(index, self.served(index) != Served::Soon)
+        let ticks = self.queues().ticks();
+        let TickView { due_ns, stealable_ns } = ticks.view(index, self.served(index) != Served::Soon);
+        TickView { due_ns, stealable_ns: stealable_ns.saturating_add(self.far_ns(ticks.near(index))) }
+    }
+
+    /// For how long the calling thread leaves a tick that should run near a node to those that are nearer.
+    fn far_ns(&self, near: Option<u16>) -> u64 {
+        let rank = || {
+            let places = self.places()?;
+            Some(places.rank_of(near?, places.here()?))
+        };
+        if near.is_some() { u64::from(rank().unwrap_or(0)) * tuning::TICK_FAR_NS } else { 0 }
+    }
+
+    /// How near an index is to a node.
+    pub fn rank_of(&self, near: Option<u16>, index: u16) -> u8 {
+        let rank = |near| self.places().map(|places| places.rank_of(near, places.node_of(index)));
+        near.and_then(rank).unwrap_or(0)
+    }
+
+    /// The node with the system's number. `None` if there is none, or only one, so that all is near.
+    pub fn node_with(&self, number: usize) -> Option<u16> {
+        self.places().and_then(|places| places.node_with(number))
+    }
+
+    /// Whether there are several nodes.
+    pub fn has_nodes(&self) -> bool {
+        self.places().is_some()
+    }
+
+    /// The others' indices with a tick that is due, those of the nearest nodes first.
+    fn due_others(&self, index: Option<u16>, at_ns: u64) -> impl Iterator<Item = u16> {
+        let places = self.places();
+        let here = places.and_then(|places| places.here());
+        let rank = move |other| match (places, here) {
+            (Some(places), Some(here)) => places.rank_of(here, places.node_of(other)),
+            _ => 0,
+        };
+        let ranks = 0..places.map_or(1, |places| places.nodes());
+        let others = move || self.due_indices(at_ns).filter(move |&other| Some(other) != index);
+        ranks.flat_map(move |wanted| others().filter(move |&other| rank(other) == wanted))
     }
 
     /// All of them, those of permits that are not active included: their ticks are for whoever has time. None if no permit is active.
@@ -70,7 +110,7 @@ impl Pool {
         let ticks = self.queues().ticks();
         loop {
             let own = index.map(|index| ticks.due_ns(index));
-            let others = self.due_indices(at_ns).filter(|&other| Some(other) != index);
+            let others = self.due_others(index, at_ns);
             let choice =
                 policy::next_tick(at_ns, own, others.map(|other| (other.into(), self.tick_view(other))))?;
             let (from, tick, moves) = match (choice, index) {
@@ -80,7 +120,7 @@ impl Pool {
                     let (from, served) = (from as u16, self.served(from as u16));
                     let is_active = self.is_active(from);
                     let tick = match is_active {
-                        true => ticks.steal(from, at_ns, served != Served::Soon),
+                        true => ticks.steal(from, at_ns, served != Served::Soon, |near| self.far_ns(near)),
                         false => ticks.pop(from, at_ns),
                     };
                     // What nobody serves stays where it was placed: the next thread that is needed takes that permit.
@@ -146,7 +186,14 @@ impl Pool {
 
     /// When the thread that waits in the driver has to rise for a tick, or for the watchdog.
     pub(crate) fn next_rise_ns(&self) -> u64 {
-        let views = self.indices().map(|index| (index.into(), self.rise_view(index)));
+        let views = self.indices().map(|index| {
+            let TickView { due_ns, stealable_ns } = self.rise_view(index);
+            let far_ns = match self.served(index) {
+                Served::ByNobody => 0,
+                _ => self.far_ns(self.queues().ticks().near(index)),
+            };
+            (index.into(), TickView { due_ns, stealable_ns: stealable_ns.saturating_add(far_ns) })
+        });
         policy::nearest(None, views).unwrap_or(policy::NEVER).min(self.watch_ticks_at_ns())
     }
 

@@ -3,18 +3,21 @@
 use crate::pool::Pool;
 use heist_sync::StdArc as Arc;
 
+#[derive(Clone, Debug)]
+enum Never {}
+
 /// There is none.
 #[derive(Clone, Debug)]
-pub enum ManualClock {}
+pub struct ManualClock(Never);
 
 /// There is none.
 #[derive(Debug)]
-pub enum Held {}
+pub struct Held(Never);
 
 impl Held {
     /// Of nothing.
     pub fn while_called<R>(&self, _: impl FnOnce() -> R) -> R {
-        match *self {}
+        match self.0 {}
     }
 }
 
@@ -26,30 +29,30 @@ impl ManualClock {
 
     /// Whatever is asked for: nobody asks.
     pub fn epoch<T>(&self) -> T {
-        match *self {}
+        match self.0 {}
     }
 
     /// Nobody asks.
     pub fn now_ns(&self) -> u64 {
-        match *self {}
+        match self.0 {}
     }
 
     /// Nobody tells.
     pub fn fall_asleep(&self) {
-        match *self {}
+        match self.0 {}
     }
 
     /// Nobody tells.
     pub fn tend(&self) {
-        match *self {}
+        match self.0 {}
     }
 
     /// Nobody calls.
     pub fn hold(&self) -> Held {
-        match *self {}
+        match self.0 {}
     }
 
     pub(crate) fn drive(&self, _: &Arc<Pool>) {
-        match *self {}
+        match self.0 {}
     }
 }
