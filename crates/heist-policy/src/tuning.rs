@@ -210,3 +210,16 @@ pub const TICK_LOAD_NOISE_NS: u64 = 500;
 
 /// A thread that could not run the tick it has waited for looks again after this long.
 pub const TICK_RETRY_NS: u64 = 1_000_000;
+
+/// Where time is virtual, a thread may be inside of one poll or tick for so long before others run what waits behind it.
+///
+/// Tests rely on one order, also on a machine so busy that a thread gets no core for a while. Only what has blocked for good is overtaken.
+pub const MANUAL_CLOCK_LOOK_NS: u64 = 1_000_000_000;
+
+/// After so long `ManualClock::advance` says that it still waits for its pools to be quiet.
+pub const MANUAL_CLOCK_PATIENCE_NS: u64 = 10_000_000_000;
+
+/// A tick that should run near a node is left for so long to those on nearer nodes, for each step of distance.
+///
+/// Long enough for one of those to come by between two short polls or ticks, and short beside the lateness at which ticks are taken over.
+pub const TICK_FAR_NS: u64 = 1_000_000;

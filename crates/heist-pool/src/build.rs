@@ -41,6 +41,7 @@ impl Config {
         self.parallelism = wanted;
         self.check_rescue(asked == active)?;
         self.check_pin()?;
+        self.check_clock()?;
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
         let first = usize::from(pool.config().use_current_thread);
@@ -200,6 +201,20 @@ impl Config {
             ));
         }
         Ok(())
+    }
+}
+
+impl Config {
+    /// A clock that is moved by hand waits until all threads of its pools sleep, and the calling thread does so only now and then.
+    fn check_clock(&self) -> Result<(), BuildError> {
+        match self.clock.is_some() && self.use_current_thread {
+            true => Err(BuildError::BadValue(
+                "clock(..) waits until all threads of the pool sleep, and use_current_thread() adds one that runs the program; leave one of \
+                 the two out"
+                    .into(),
+            )),
+            false => Ok(()),
+        }
     }
 }
 

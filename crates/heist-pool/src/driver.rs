@@ -24,4 +24,14 @@ pub trait Driver: Interrupt {
     /// Whether somebody has to attend: a socket is registered or a timer is set.
     /// `is_closing`: the pool ends as soon as nothing is; the answer must be exact then.
     fn is_used(&self, is_closing: bool) -> bool;
+
+    /// Whether a thread waits in a turn, and nobody has interrupted it. Asked where time is virtual.
+    fn is_asleep(&self) -> bool {
+        false
+    }
+
+    /// When its first timer is due, in the pool's time. Asked where time is virtual.
+    fn next_timer_ns(&self) -> u64 {
+        u64::MAX
+    }
 }

@@ -103,6 +103,16 @@ impl DriverLock {
         self.driver.get().is_some_and(|driver| driver.is_used(is_closing()))
     }
 
+    /// Whether a thread sleeps in the driver, where time is virtual.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.driver.get().is_some_and(|driver| driver.is_asleep())
+    }
+
+    /// When the driver's first timer is due, where time is virtual.
+    pub(crate) fn next_timer_ns(&self) -> u64 {
+        self.driver.get().map_or(NEVER, |driver| driver.next_timer_ns())
+    }
+
     /// The lock, if there is something to look after and nobody has it. `waits`: for a thread that is going to sleep.
     pub fn try_lock(&self, waits: bool) -> Option<Locked<'_>> {
         if !self.is_used() || self.state.load(Ordering::Relaxed) != FREE {

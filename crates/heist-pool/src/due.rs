@@ -38,7 +38,47 @@ impl Pool {
         if !self.is_active(index) {
             return self.whole_view(index);
         }
-        self.queues().ticks().view(index, self.served(index) != Served::Soon)
+        let ticks = self.queues().ticks();
+        let TickView { due_ns, stealable_ns } = ticks.view(index, self.served(index) != Served::Soon);
+        TickView { due_ns, stealable_ns: stealable_ns.saturating_add(self.far_ns(ticks.near(index))) }
+    }
+
+    /// For how long the calling thread leaves a tick that should run near a node to those that are nearer.
+    fn far_ns(&self, near: Option<u16>) -> u64 {
+        let rank = || {
+            let places = self.places()?;
+            Some(places.rank_of(near?, places.here()?))
+        };
+        if near.is_some() { u64::from(rank().unwrap_or(0)) * tuning::TICK_FAR_NS } else { 0 }
+    }
+
+    /// How near an index is to a node.
+    pub fn rank_of(&self, near: Option<u16>, index: u16) -> u8 {
+        let rank = |near| self.places().map(|places| places.rank_of(near, places.node_of(index)));
+        near.and_then(rank).unwrap_or(0)
+    }
+
+    /// The node with the system's number. `None` if there is none, or only one, so that all is near.
+    pub fn node_with(&self, number: usize) -> Option<u16> {
+        self.places().and_then(|places| places.node_with(number))
+    }
+
+    /// Whether there are several nodes.
+    pub fn has_nodes(&self) -> bool {
+        self.places().is_some()
+    }
+
+    /// The others' indices with a tick that is due, those of the nearest nodes first.
+    fn due_others(&self, index: Option<u16>, at_ns: u64) -> impl Iterator<Item = u16> {
+        let places = self.places();
+        let here = places.and_then(|places| places.here());
+        let rank = move |other| match (places, here) {
+            (Some(places), Some(here)) => places.rank_of(here, places.node_of(other)),
+            _ => 0,
+        };
+        let ranks = 0..places.map_or(1, |places| places.nodes());
+        let others = move || self.due_indices(at_ns).filter(move |&other| Some(other) != index);
+        ranks.flat_map(move |wanted| others().filter(move |&other| rank(other) == wanted))
     }
 
     /// All of them, those of permits that are not active included: their ticks are for whoever has time. None if no permit is active.
@@ -78,7 +118,7 @@ impl Pool {
         let ticks = self.queues().ticks();
         loop {
             let own = index.map(|index| ticks.due_ns(index));
-            let others = self.due_indices(at_ns).filter(|&other| Some(other) != index);
+            let others = self.due_others(index, at_ns);
             let choice =
                 policy::next_tick(at_ns, own, others.map(|other| (other.into(), self.tick_view(other))))?;
             let (from, tick, moves) = match (choice, index) {
@@ -88,7 +128,7 @@ impl Pool {
                     let (from, served) = (from as u16, self.served(from as u16));
                     let is_active = self.is_active(from);
                     let tick = match is_active {
-                        true => ticks.steal(from, at_ns, served != Served::Soon),
+                        true => ticks.steal(from, at_ns, served != Served::Soon, |near| self.far_ns(near)),
                         false => ticks.pop(from, at_ns),
                     };
                     // What nobody serves stays where it was placed: the next thread that is needed takes that permit.
@@ -154,7 +194,14 @@ impl Pool {
 
     /// When the thread that waits in the driver has to rise for a tick, or for the watchdog.
     pub(crate) fn next_rise_ns(&self) -> u64 {
-        let views = self.indices().map(|index| (index.into(), self.rise_view(index)));
+        let views = self.indices().map(|index| {
+            let TickView { due_ns, stealable_ns } = self.rise_view(index);
+            let far_ns = match self.served(index) {
+                Served::ByNobody => 0,
+                _ => self.far_ns(self.queues().ticks().near(index)),
+            };
+            (index.into(), TickView { due_ns, stealable_ns: stealable_ns.saturating_add(far_ns) })
+        });
         policy::nearest(None, views).unwrap_or(policy::NEVER).min(self.watch_ticks_at_ns())
     }
 
@@ -179,7 +226,9 @@ impl Pool {
     /// In how long the monitor should look whether somebody sees to the next tick: before it is due if nobody waits for it, else after. `None`
     /// if there is none.
     pub(crate) fn next_look_in_ns(&self) -> Option<u64> {
-        let help_ns = Some(self.next_help_ns()).filter(|&ns| ns != policy::NEVER)?;
+        // Virtual time stands still while nobody looks.
+        let is_manual = self.clock().manual().is_some();
+        let help_ns = Some(self.next_help_ns()).filter(|&ns| ns != policy::NEVER && !is_manual)?;
         let left_ns = help_ns.saturating_sub(self.queues().ticks().now_ns());
         if !self.driver().is_unattended() {
             return Some(left_ns.saturating_add(tuning::LOOK_EVERY_MOST_NS));
@@ -187,6 +236,12 @@ impl Pool {
         // Who does not look until then has neglected it.
         let _ = self.driver().is_neglected();
         Some(left_ns.saturating_sub(tuning::LOOK_EVERY_MOST_NS).max(tuning::LOOK_EVERY_NS))
+    }
+
+    /// Tells the thread that waits, behind a fence, that something is due at `rise_ns`.
+    fn tell_waiter(&self, rise_ns: u64) -> Told {
+        // LIVENESS: whoever moves the clock looks what is due then.
+        if self.clock().is_still_before(rise_ns) { Told::InTime } else { self.driver().hasten(rise_ns) }
     }
 
     /// A tick was queued at `index`, or its permit was given up: if that is news to the thread that waits, it is told. `comes_back`: the
@@ -198,7 +253,7 @@ impl Pool {
             fence(Ordering::SeqCst);
         }
         let rise_ns = self.rise_view(index).stealable_ns;
-        match self.driver().hasten(rise_ns) {
+        match self.tell_waiter(rise_ns) {
             Told::InTime => {}
             Told::Wake(thread) => self.wake_in_driver(thread),
             // LIVENESS: it gets to them itself, and the monitor sees if it does not.
@@ -215,7 +270,7 @@ impl Pool {
         }
         // ORDERING(TICK-E1): as in `hasten`.
         fence(Ordering::SeqCst);
-        if let Told::Wake(thread) = self.driver().hasten(self.rise_view(index).stealable_ns) {
+        if let Told::Wake(thread) = self.tell_waiter(self.rise_view(index).stealable_ns) {
             self.wake_in_driver(thread);
         }
     }
@@ -232,7 +287,7 @@ impl Pool {
         let look_ns = self.queues().ticks().watch_more(watchdog_ns);
         // ORDERING(TICK-E1): as in `hasten`.
         fence(Ordering::SeqCst);
-        match self.driver().hasten(look_ns) {
+        match self.tell_waiter(look_ns) {
             Told::InTime => {}
             Told::Wake(thread) => self.wake_in_driver(thread),
             Told::Nobody => self.watched().watch_from(look_ns),

@@ -86,6 +86,10 @@ pub mod raw {
     pub mod build {
         pub use crate::build::BuildError;
     }
+    /// The time of a pool.
+    pub mod clock {
+        pub use crate::clock::{Clock, ManualClock};
+    }
     /// What a pool asks of whoever looks after sockets and timers.
     pub mod driver {
         pub use crate::driver::{Driver, Patience};

@@ -23,14 +23,17 @@ pub enum Pin {
 pub(crate) struct Places {
     system: &'static dyn System,
     topology: Topology,
-    /// If threads are kept on their nodes: the CPUs of each node that the pool may use, how many, and how many indices are spread over them.
-    pins: Option<Pins>,
+    spread: Spread,
 }
 
-struct Pins {
+/// How the indices are spread over the nodes.
+struct Spread {
+    /// The CPUs of each node that the pool may use, and how many.
     masks: Vec<CpuMask>,
     cpus: Vec<usize>,
     indices: usize,
+    /// Threads are kept there.
+    is_kept: bool,
 }
 
 impl Places {
@@ -38,8 +41,8 @@ impl Places {
     pub fn new(config: &Config, system: &'static dyn System) -> Option<Box<Self>> {
         system.cpu()?;
         let topology = several_nodes()?;
-        let pins = Pins::new(config, system, &topology);
-        Some(Box::new(Self { system, topology, pins }))
+        let spread = Spread::new(config, system, &topology);
+        Some(Box::new(Self { system, topology, spread }))
     }
 
     /// The node on which the calling thread runs.
@@ -51,7 +54,7 @@ impl Places {
     fn rank(&self, here: Option<u16>, worker: Option<&WorkerShared>) -> u8 {
         match (here, worker.and_then(WorkerShared::node)) {
             (Some(here), Some(there)) => self.topology.rank(here.into(), there.into()),
-            _ => u8::try_from(self.topology.nodes.len()).unwrap_or(u8::MAX),
+            _ => self.nodes(),
         }
     }
 
@@ -69,23 +72,46 @@ impl Places {
 
     /// The CPUs on which a thread with `index` is kept, and the node that they are of.
     pub fn pin_of(&self, index: u16) -> Option<(u16, &CpuMask)> {
-        let pins = self.pins.as_ref()?;
-        let node = policy::node_of_index(index.into(), pins.indices, &pins.cpus);
-        Some((node as u16, &pins.masks[node]))
+        let node = self.node_of(index);
+        self.spread.is_kept.then(|| (node, &self.spread.masks[usize::from(node)]))
+    }
+
+    /// The node to which an index belongs: its threads are kept there if the program asks for that.
+    pub fn node_of(&self, index: u16) -> u16 {
+        policy::node_of_index(index.into(), self.spread.indices, &self.spread.cpus) as u16
+    }
+
+    /// The node with the system's number.
+    pub fn node_with(&self, number: usize) -> Option<u16> {
+        self.topology.nodes.iter().position(|node| node.number == number).map(|node| node as u16)
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> u8 {
+        u8::try_from(self.topology.nodes.len()).unwrap_or(u8::MAX)
+    }
+
+    /// How near the second node is to the first, 0 being the same.
+    pub fn rank_of(&self, from: u16, to: u16) -> u8 {
+        self.topology.rank(from.into(), to.into())
     }
 }
 
-impl Pins {
-    /// `None` if the program does not ask for it, or the system does not say which CPUs it may use.
-    fn new(config: &Config, system: &dyn System, topology: &Topology) -> Option<Self> {
-        let own = system.mask(None).filter(|_| config.pin == Pin::Node)?;
-        let mask = |cpus: &[usize]| {
-            let usable = cpus.iter().copied().filter(|&cpu| own.has(cpu));
-            usable.fold(CpuMask::default(), CpuMask::with)
+impl Spread {
+    /// Over all CPUs if the system does not say which ones the pool may use; then nobody is kept anywhere.
+    fn new(config: &Config, system: &dyn System, topology: &Topology) -> Self {
+        let of_nodes = |may: &dyn Fn(usize) -> bool| {
+            let mask = |cpus: &[usize]| {
+                cpus.iter().copied().filter(|&cpu| may(cpu)).fold(CpuMask::default(), CpuMask::with)
+            };
+            topology.nodes.iter().map(|node| mask(&node.cpus)).collect::<Vec<_>>()
         };
-        let masks: Vec<CpuMask> = topology.nodes.iter().map(|node| mask(&node.cpus)).collect();
-        let cpus: Vec<usize> = masks.iter().map(CpuMask::count).collect();
-        (cpus.iter().sum::<usize>() > 0).then_some(Self { masks, cpus, indices: config.parallelism })
+        let own = system.mask(None).map(|own| of_nodes(&|cpu| own.has(cpu)));
+        let own = own.filter(|masks| masks.iter().any(|mask| mask.count() > 0));
+        let is_kept = own.is_some() && config.pin == Pin::Node;
+        let masks = own.unwrap_or_else(|| of_nodes(&|_| true));
+        let cpus = masks.iter().map(CpuMask::count).collect();
+        Self { masks, cpus, indices: config.parallelism, is_kept }
     }
 }
 
@@ -113,7 +139,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../heist/tests/fixtures/two_nodes");
         let topology = Topology::below(&root).expect("it is there");
         let config = Config { pin, parallelism, ..Config::default() };
-        Places { system: &First, pins: Pins::new(&config, &First, &topology), topology }
+        Places { system: &First, spread: Spread::new(&config, &First, &topology), topology }
     }
 
     #[test]
@@ -141,5 +167,8 @@ mod tests {
             .map(|(node, mask)| (node, mask.cpus().collect()))
             .collect();
         assert_eq!(cpus, [(0, vec![0, 2]), (0, vec![0, 2]), (1, vec![1, 3]), (1, vec![1, 3])]);
+        let nodes = |places: Places| [0, 1, 2, 3].map(|index| places.node_of(index));
+        assert_eq!(nodes(places), [0, 0, 1, 1]);
+        assert_eq!(nodes(self::places(Pin::None, 4)), [0, 0, 1, 1], "also if nobody is kept there");
     }
 }

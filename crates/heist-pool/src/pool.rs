@@ -1,5 +1,6 @@
 //! The pool: what its threads share. It owns the parts and joins them; each part keeps its own fields.
 
+use crate::clock::{Clock, ManualClock};
 use crate::driver_lock::DriverLock;
 use crate::follow::Follower;
 use crate::monitor::Watched;
@@ -64,6 +65,8 @@ pub struct Config {
     pub tick_steal_after: Option<Duration>,
     /// Whether it is left out of the list of the process's pools: one of those who look at the others.
     pub is_hidden: bool,
+    /// The clock that its timers and ticks go by; `None` for the system's.
+    pub clock: Option<ManualClock>,
 }
 
 impl Config {
@@ -132,7 +135,7 @@ impl Pool {
             places: Places::new(&config, system),
             parallelism: AtomicUsize::new(n),
             permits: ManuallyDrop::new(Permits::new(n, config.is_bound())),
-            queues: ManuallyDrop::new(Queues::new(n)),
+            queues: ManuallyDrop::new(Queues::new(n, Clock::new(config.clock.clone()))),
             driver: ManuallyDrop::default(),
             threads: ManuallyDrop::new(Threads::new(&config, system)),
             recorder: ManuallyDrop::default(),
@@ -142,6 +145,9 @@ impl Pool {
             origin: Origin::here(),
             config,
         });
+        if let Some(clock) = &pool.config.clock {
+            clock.drive(&pool);
+        }
         if !pool.config.is_hidden {
             crate::global::enlist(&pool);
             pool.recorder.join_all();
@@ -209,6 +215,12 @@ impl Pool {
     /// How the pool was made.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// What time it is for its timers and ticks.
+    #[inline]
+    pub fn clock(&self) -> &Clock {
+        self.queues.ticks().clock()
     }
 
     /// What the system can be asked.

@@ -78,6 +78,7 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
     use crate::queues::ticks::{NEVER, Taken, Ticks};
     use heist_policy::tuning;
     use heist_sync::std_atomic::{AtomicUsize, Ordering};
@@ -138,7 +139,7 @@ mod tests {
     fn it_looks_as_often_as_the_strictest_needs() {
         const MS: u64 = 1_000_000;
         let reports = Arc::new(Reports::default());
-        let ticks = Ticks::new(1);
+        let ticks = Ticks::new(1, Clock::new(None));
         let of = |late: &Arc<Late>| -> Weak<dyn Tick> { Arc::downgrade(&(late.clone() as TickRef)) };
         let (lax, strict) = (Late::new(1000 * MS, &reports), Late::new(10 * MS, &reports));
         ticks.enlist(of(&lax), lax.watchdog_ns).unwrap();

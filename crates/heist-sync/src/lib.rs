@@ -24,7 +24,7 @@ pub mod rand;
 mod switch;
 mod warn;
 
-pub use parker::{Interrupt, Parker};
+pub use parker::{Interrupt, Parker, Rest};
 pub use prefetch::prefetch;
 pub use switch::switch;
 pub use warn::warn;

@@ -11,6 +11,17 @@ pub trait Interrupt: Send + Sync {
     fn interrupt(&self);
 }
 
+/// Where the owner of a [`Parker`] is, as far as others can tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// It is awake, or somebody has left a token.
+    Awake,
+    /// It sleeps on the parker, or is about to.
+    Here,
+    /// It is where it sleeps elsewhere: see [`Parker::park_in`].
+    Elsewhere,
+}
+
 /// A token-passing parker. [`unpark`](Parker::unpark) before [`park`](Parker::park) makes the latter return at once; tokens
 /// do not add up. Only one thread may park on it at a time.
 ///
@@ -42,12 +53,23 @@ impl Parker {
 
     /// Sleeps until there is a token, and takes it.
     pub fn park(&self) {
-        self.imp.park(None);
+        self.imp.park(None, None);
     }
 
     /// Sleeps until there is a token, and takes it, or until about `timeout` has passed. True if a token was taken.
     pub fn park_timeout(&self, timeout: Duration) -> bool {
-        self.imp.park(Some(timeout))
+        self.imp.park(Some(timeout), None)
+    }
+
+    /// As [`park`](Self::park), or as [`park_timeout`](Self::park_timeout). `tell` is called as soon as [`rest`](Self::rest) tells others that
+    /// the owner sleeps, and not at all if there is a token. It may leave one.
+    pub fn park_telling(&self, timeout: Option<Duration>, mut tell: impl FnMut()) -> bool {
+        self.imp.park(timeout, Some(&mut tell))
+    }
+
+    /// Where its owner is.
+    pub fn rest(&self) -> Rest {
+        self.imp.rest()
     }
 
     /// Takes the token if there is one, without sleeping.
@@ -81,6 +103,7 @@ impl Parker {
 
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod imp {
+    use super::Rest;
     use std::ptr::{from_ref, null};
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};
@@ -121,13 +144,16 @@ mod imp {
             self.state.load(Ordering::Relaxed) == TOKEN && self.state.swap(EMPTY, Ordering::Acquire) == TOKEN
         }
 
-        pub fn park(&self, timeout: Option<Duration>) -> bool {
+        pub fn park(&self, timeout: Option<Duration>, tell: Option<&mut dyn FnMut()>) -> bool {
             let until = timeout.map(|t| Instant::now() + t);
             // EMPTY becomes ASLEEP, TOKEN is taken. ASLEEP cannot be found: only the owner parks.
-            // ORDERING: acquire for the token's news.
-            if self.state.compare_exchange(EMPTY, ASLEEP, Ordering::Acquire, Ordering::Acquire).is_err() {
+            // ORDERING: acquire for the token's news; release for `rest`: what the owner has done before.
+            if self.state.compare_exchange(EMPTY, ASLEEP, Ordering::AcqRel, Ordering::Acquire).is_err() {
                 self.state.swap(EMPTY, Ordering::Acquire);
                 return true;
+            }
+            if let Some(tell) = tell {
+                tell();
             }
             loop {
                 let left = match until {
@@ -144,6 +170,15 @@ mod imp {
                     self.state.swap(EMPTY, Ordering::Acquire);
                     return true;
                 }
+            }
+        }
+
+        pub fn rest(&self) -> Rest {
+            // ORDERING: acquire, with the release in `park`.
+            match self.state.load(Ordering::Acquire) {
+                ASLEEP => Rest::Here,
+                ELSEWHERE => Rest::Elsewhere,
+                _ => Rest::Awake,
             }
         }
 
@@ -175,8 +210,11 @@ mod imp {
 
 #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
 mod imp {
+    use super::Rest;
     use crate::planted::is_planted;
     use crate::{Condvar, Mutex, lock};
+    // For `rest` alone, which no checker asks for.
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     #[derive(Debug)]
@@ -184,13 +222,20 @@ mod imp {
         token: Mutex<bool>,
         /// The owner sleeps elsewhere; changed under the lock of `token`.
         is_elsewhere: Mutex<bool>,
+        /// The owner sleeps here; changed under the lock of `token`.
+        is_here: AtomicBool,
         news: Condvar,
     }
 
     // Not derived: the checkers' mutexes have no `Default`.
     impl Default for Parker {
         fn default() -> Self {
-            Self { token: Mutex::new(false), is_elsewhere: Mutex::new(false), news: Condvar::new() }
+            Self {
+                token: Mutex::new(false),
+                is_elsewhere: Mutex::new(false),
+                is_here: AtomicBool::new(false),
+                news: Condvar::new(),
+            }
         }
     }
 
@@ -199,7 +244,16 @@ mod imp {
             std::mem::take(&mut *lock(&self.token))
         }
 
-        pub fn park(&self, timeout: Option<Duration>) -> bool {
+        pub fn rest(&self) -> Rest {
+            let token = lock(&self.token);
+            match (*token, self.is_here.load(Ordering::Relaxed)) {
+                (false, true) => Rest::Here,
+                (false, false) if *lock(&self.is_elsewhere) => Rest::Elsewhere,
+                _ => Rest::Awake,
+            }
+        }
+
+        pub fn park(&self, timeout: Option<Duration>, tell: Option<&mut dyn FnMut()>) -> bool {
             // The checkers have no clock, so any time may be up at any time.
             #[cfg(heist_model)]
             if timeout.is_some() {
@@ -207,6 +261,12 @@ mod imp {
                 return self.try_take();
             }
             let mut token = lock(&self.token);
+            self.is_here.store(true, Ordering::Relaxed);
+            if !*token && let Some(tell) = tell {
+                drop(token);
+                tell();
+                token = lock(&self.token);
+            }
             while !*token {
                 match timeout {
                     None => token = self.news.wait(token).unwrap_or_else(std::sync::PoisonError::into_inner),
@@ -222,6 +282,7 @@ mod imp {
                     }
                 }
             }
+            self.is_here.store(false, Ordering::Relaxed);
             std::mem::take(&mut *token)
         }
 

@@ -49,6 +49,7 @@ pub struct Builder {
     overrun: Overrun,
     steal_after: Option<Duration>,
     is_pinned: bool,
+    near: Option<usize>,
     on_panic: OnPanic,
     watchdog: Option<Duration>,
     percentiles: bool,
@@ -92,6 +93,7 @@ pub fn every(period: Duration) -> Builder {
         overrun: Overrun::default(),
         steal_after: None,
         is_pinned: false,
+        near: None,
         on_panic: OnPanic::default(),
         watchdog: None,
         percentiles: false,
@@ -186,6 +188,30 @@ impl Builder {
         self
     }
 
+    /// On a machine whose memory is in several nodes (NUMA), it runs near the node with this number: it is given to a worker whose index belongs to that
+    /// node, or else to the nearest one, and when it is late, workers on near nodes take it before others. One that was taken by a worker farther
+    /// away comes back.
+    ///
+    /// Workers stay on their nodes if the pool was built with `pin(Pin::Node)`; without that, the node is a wish. On a machine with
+    /// one node, or where nodes are not known, it has no effect, whatever the number.
+    ///
+    /// # Errors
+    /// [`try_spawn`](Self::try_spawn) fails if there are several nodes, and none has this number and a CPU; [`spawn`](Self::spawn) panics.
+    ///
+    /// ```
+    /// use heist::tick::{self, Next};
+    /// use std::time::Duration;
+    ///
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).pin(heist::Pin::Node).build()?;
+    /// let tick = tick::every(Duration::from_millis(1)).near(0).spawn_on(&pool, |_| Next::Stop);
+    /// tick.wait().unwrap();
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    pub fn near(mut self, node: usize) -> Self {
+        self.near = Some(node);
+        self
+    }
+
     /// What a panic of a run does. [`OnPanic::Stop`] unless this says otherwise.
     ///
     /// See [`OnPanic`] for an example.
@@ -228,7 +254,7 @@ impl Builder {
     /// See [`every`] for an example.
     ///
     /// # Panics
-    /// If the period is zero, or the pool is closed.
+    /// If the period is zero, the pool is closed, or there is no such node as [`near`](Self::near) says.
     #[track_caller]
     pub fn spawn(self, f: impl FnMut(&mut Context) -> Next + Send + 'static) -> Handle {
         self.try_spawn(f).unwrap_or_else(|error| panic!("{error}"))
@@ -237,7 +263,7 @@ impl Builder {
     /// As [`spawn`](Self::spawn), without its panics.
     ///
     /// # Errors
-    /// If the period is zero, or the pool is closed. See [`Error`] for an example.
+    /// If the period is zero, the pool is closed, or there is no such node as [`near`](Self::near) says. See [`Error`] for an example.
     #[track_caller]
     pub fn try_spawn(self, f: impl FnMut(&mut Context) -> Next + Send + 'static) -> Result<Handle, Error> {
         self.try_spawn_on(&global::current(), f)
@@ -296,6 +322,10 @@ impl Builder {
         if pool.is_foreign() {
             return Err(Error::Forked);
         }
+        let near = self.near.and_then(|number| pool.node_with(number));
+        if let (Some(number), None, true) = (self.near, near, pool.has_nodes()) {
+            return Err(Error::UnknownNode(number));
+        }
         let now_ns = ticks.now_ns();
         let at = |first_ns| Schedule::new(period_ns, self.overrun, first_ns);
         let schedule = match self.start_at {
@@ -307,6 +337,7 @@ impl Builder {
             site: Location::caller(),
             steal_after: self.steal_after,
             is_pinned: self.is_pinned,
+            near,
             stops_on_panic: self.on_panic == OnPanic::Stop,
             watchdog: self.watchdog,
         };

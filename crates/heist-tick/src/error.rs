@@ -26,6 +26,8 @@ pub enum Error {
     PoolClosed,
     /// A tick that was not cancelled, or not to its end, cannot be rescheduled.
     NotCancelled,
+    /// The machine has several nodes of memory, and none with this number.
+    UnknownNode(usize),
     /// The tick or its pool was made before `fork()`: its threads do not exist in the child process.
     Forked,
 }
@@ -33,6 +35,13 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::UnknownNode(number) => {
+                return write!(
+                    f,
+                    "a tick is to run near node {number}, and this machine has no node of that number with a CPU; `heist doctor` lists \
+                     those that it has"
+                );
+            }
             Self::Forked => FORKED,
             Self::ZeroPeriod => "a tick's period is zero; give it one that is longer than zero",
             Self::PoolClosed => {

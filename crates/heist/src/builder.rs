@@ -2,6 +2,8 @@
 
 use crate::thread_pool::ThreadPool;
 use heist_pool::raw::build::BuildError;
+#[cfg(any(feature = "async", feature = "tick"))]
+use heist_pool::raw::clock::ManualClock;
 use heist_pool::raw::global;
 use heist_pool::raw::job::Payload;
 use heist_pool::raw::pool::{Config, MOST_INDICES, MOST_THREADS, Pin, Pool};
@@ -602,6 +604,37 @@ impl<S> ThreadPoolBuilder<S> {
     #[cfg(feature = "tick")]
     pub fn tick_steal_after(mut self, lateness: std::time::Duration) -> Self {
         self.config.tick_steal_after = Some(lateness);
+        self
+    }
+
+    /// The clock that the pool's timers and ticks go by, for tests: time passes when the program says so. By default it is the
+    /// system's.
+    ///
+    /// [`ThreadPool::shutdown`] waits for tasks that sleep, as ever: cancel them, or move the clock on before. Needs the feature `async` or `tick`.
+    ///
+    /// ```
+    /// use heist::time::{ManualClock, interval};
+    /// use std::time::Duration;
+    ///
+    /// let clock = ManualClock::new();
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).clock(&clock).build()?;
+    /// let third = pool.spawn_task(async {
+    ///     let mut hourly = interval(Duration::from_secs(3600));
+    ///     hourly.tick().await;
+    ///     hourly.tick().await;
+    ///     hourly.tick().await
+    /// });
+    /// clock.advance(Duration::from_secs(2 * 3600));
+    /// assert_eq!(heist::block_on(third).unwrap(), clock.now());
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`build`](Self::build) fails if [`use_current_thread`](Self::use_current_thread) is asked for, too: the clock waits until all threads of the pool
+    /// sleep.
+    #[cfg(any(feature = "async", feature = "tick"))]
+    pub fn clock(mut self, clock: &ManualClock) -> Self {
+        self.config.clock = Some(clock.clone());
         self
     }
 

@@ -148,4 +148,10 @@ pub mod prelude {
 #[doc(inline)]
 pub use heist_tick as tick;
 
+/// The time of ticks. With the feature `async` timers are here, too.
+#[cfg(all(feature = "tick", not(feature = "async"), not(heist_model)))]
+pub mod time {
+    pub use heist_pool::raw::clock::ManualClock;
+}
+
 pub mod trace;

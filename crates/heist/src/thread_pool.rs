@@ -178,7 +178,8 @@ impl ThreadPool {
     /// indices below `num_threads`; loops are divided for as many. More threads get to work at once. A thread that belongs to the pool by
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) has no such boundary, and stays.
     ///
-    /// With 0 nothing runs: `install` and the like wait, ticks too, until the number is raised again. Shutdown and drop raise it to what it was.
+    /// With 0 nothing runs until the number is raised again: `install` and the like wait, and ticks count as paused. Shutdown and drop raise it to
+    /// what it was.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;

@@ -4,7 +4,7 @@ use super::wait::{Bell, NEVER, Told, Wait};
 use crate::time::Clock;
 use heist_pool::raw::pool::Pool;
 use heist_sync::Parker;
-use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{OnceLock, Weak};
 
 #[derive(Debug)]
@@ -36,10 +36,13 @@ impl std::fmt::Debug for PoolRef {
 
 impl Board {
     pub fn new(pool: Weak<Pool>, shards: usize) -> Self {
-        let is_for_ever = pool.upgrade().is_some_and(|pool| heist_pool::raw::global::is(&pool));
+        let (is_for_ever, clock) = match pool.upgrade() {
+            Some(pool) => (heist_pool::raw::global::is(&pool), Clock::of(pool.clock())),
+            None => (false, Clock::new()),
+        };
         Self {
             wait: Wait::new(),
-            clock: Clock::new(),
+            clock,
             parker: Parker::new(),
             reactor: OnceLock::new(),
             earliest: (0..shards).map(|_| AtomicU64::new(NEVER)).collect(),
@@ -62,6 +65,13 @@ impl Board {
 
     /// Tells whoever waits that a shard has to be looked at by `when`. The shard's tick says so already.
     pub fn hasten(&self, when: u64) {
+        if self.clock.manual().is_some() {
+            // ORDERING: the shard's tick before our look at the clock; partner: whoever moves that, and then looks at the shards.
+            fence(Ordering::SeqCst);
+            if self.clock.is_still_before(when) {
+                return;
+            }
+        }
         match self.wait.hasten(when) {
             Told::InTime => {}
             Told::Ring(bell) => self.ring(bell),

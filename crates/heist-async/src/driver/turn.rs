@@ -74,7 +74,9 @@ impl Driver {
     }
 
     fn new(pool: &Arc<Pool>) -> Self {
-        let shards = Timers::shards_for(pool.parallelism());
+        // In one, timers that are due at the same time fire in the order in which they were set.
+        let is_manual = pool.clock().manual().is_some();
+        let shards = if is_manual { 1 } else { Timers::shards_for(pool.parallelism()) };
         Self {
             board: Arc::new(Board::new(Arc::downgrade(pool), shards)),
             timers: Timers::new(shards),
@@ -108,6 +110,12 @@ impl Driver {
 
     /// Waits as announced, and wakes the tasks of ready sockets.
     fn wait(&self, bell: Bell, until: u64, at_most: Option<Duration>) {
+        if let Some(manual) = self.board.clock.manual()
+            && until == NEVER
+        {
+            // LIVENESS: whoever moves the clock to what is due wakes somebody for it, perhaps this thread.
+            manual.tend();
+        }
         // A time-out that is already over makes it a look without a wait.
         let timer = (until < NEVER).then(|| self.board.clock.until(until).min(LONGEST));
         let timeout = timer.into_iter().chain(at_most).min();
@@ -130,7 +138,16 @@ impl Driver {
 
 impl heist_pool::raw::driver::Driver for Driver {
     fn turn(&self, patience: Patience) {
-        let begin = || self.board.wait.begin(|| self.board.earliest());
+        let begin = || match self.board.clock.manual() {
+            None => self.board.wait.begin(|| self.board.earliest()),
+            Some(manual) => {
+                manual.fall_asleep();
+                self.board.wait.begin(|| match self.board.earliest() {
+                    tick if self.board.clock.is_still_before(tick) => NEVER,
+                    tick => tick,
+                })
+            }
+        };
         let (waits, at_most) = match patience {
             Patience::None => (None, None),
             Patience::Forever => (begin(), None),
@@ -155,6 +172,14 @@ impl heist_pool::raw::driver::Driver for Driver {
         let has_sockets = self.board.reactor.get().is_some_and(|reactor| reactor.is_used());
         // A closing pool must not wait for timers that were cancelled. Any other may take a turn too many.
         has_sockets || if is_closing { self.timers.is_used() } else { self.board.earliest() < NEVER }
+    }
+
+    fn is_asleep(&self) -> bool {
+        self.board.wait.is_awaited()
+    }
+
+    fn next_timer_ns(&self) -> u64 {
+        Some(self.board.earliest()).filter(|&tick| tick < NEVER).unwrap_or(u64::MAX)
     }
 }
 

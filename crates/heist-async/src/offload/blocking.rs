@@ -4,6 +4,7 @@ use super::calls::{CallKind, Listed};
 use super::handoff::{Receiver, handoff};
 use super::{end_if_child, in_current_span, queue, threads};
 use crate::task::{self, JoinHandle, turn};
+use heist_pool::raw::clock::ManualClock;
 use heist_pool::raw::job::{halt_unwinding, heap_job};
 use heist_pool::raw::pool::Pool;
 use heist_pool::raw::worker::Worker;
@@ -52,7 +53,9 @@ where
     let keeper = Arc::clone(&pool);
     let f = in_current_span(f);
     let listed = Listed::new(&pool, CallKind::Blocking, name, site);
-    let call = Box::new(move || {
+    // Where time is virtual it stands still until the call is over and its result is with whoever awaits it.
+    let held = pool.clock().manual().map(ManualClock::hold);
+    let call = move || {
         if sender.is_unwanted() {
             return drop_quietly(&keeper, f);
         }
@@ -65,6 +68,10 @@ where
         if let Some(payload) = sender.send(outcome) {
             keeper.deliver_panic(payload);
         }
+    };
+    let call = Box::new(move || match held {
+        None => call(),
+        Some(held) => held.while_called(call),
     });
     if let Err((call, _)) = threads::run(call) {
         // Not one thread to be had. A worker does it, and lends its index meanwhile.

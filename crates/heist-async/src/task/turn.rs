@@ -5,7 +5,7 @@
 mod pool_of_poll;
 
 #[cfg(not(heist_loom))]
-pub(crate) use pool_of_poll::{home, inside, is_elsewhere, pool};
+pub(crate) use pool_of_poll::{home, inside, is_elsewhere, now, pool};
 
 use super::cell::{Head, Raw};
 use super::home::Home;

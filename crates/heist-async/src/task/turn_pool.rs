@@ -4,7 +4,9 @@ use super::super::home::Home;
 use super::{CURRENT, Guard, of_future};
 use heist_pool::raw::global;
 use heist_pool::raw::pool::Pool;
+use heist_pool::raw::worker::Worker;
 use heist_sync::StdArc as Arc;
+use heist_sync::clock::Instant;
 
 /// Runs `f`, which is no task of its own; what it spawns, and the timers and sockets that it makes, go to `pool`.
 pub(crate) fn inside<R>(pool: &Arc<Pool>, f: impl FnOnce() -> R) -> R {
@@ -44,6 +46,17 @@ pub(crate) fn home() -> Home {
 /// The pool of the current poll; outside of polls, of the thread, or else the global one.
 pub(crate) fn pool() -> Arc<Pool> {
     own().map_or_else(global::current, Home::to_arc)
+}
+
+/// What time it is by the clock of that pool. A thread outside of pools does not start the global one to ask it.
+pub(crate) fn now() -> Instant {
+    if let Some(home) = own() {
+        return home.to_arc().clock().now();
+    }
+    match Worker::current() {
+        Some(worker) => worker.pool().clock().now(),
+        None => global::started().map_or_else(Instant::now, |pool| pool.clock().now()),
+    }
 }
 
 /// Whether the current poll is another pool's than `pool`.

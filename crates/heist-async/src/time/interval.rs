@@ -1,6 +1,6 @@
 //! A deadline that recurs.
 
-use super::{Sleep, after, sleep_until};
+use super::{Sleep, after, now, sleep_until};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -26,7 +26,7 @@ const LATE: Duration = Duration::from_millis(5);
 /// # });
 /// ```
 pub fn interval(period: Duration) -> Interval {
-    interval_at(Instant::now(), period)
+    interval_at(now(), period)
 }
 
 /// Ticks every `period`; the first tick is at `start`.
@@ -126,7 +126,7 @@ impl Interval {
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         ready!(Pin::new(&mut self.sleep).poll(cx));
         let due = self.sleep.deadline();
-        self.sleep.reset(self.missed.next(due, Instant::now(), self.period));
+        self.sleep.reset(self.missed.next(due, self.sleep.now(), self.period));
         Poll::Ready(due)
     }
 
@@ -156,7 +156,7 @@ impl Interval {
     /// # });
     /// ```
     pub fn reset_immediately(&mut self) {
-        self.reset_at(Instant::now());
+        self.reset_at(self.sleep.now());
     }
 
     /// The next tick comes after `duration`.
@@ -171,7 +171,7 @@ impl Interval {
     /// # });
     /// ```
     pub fn reset_after(&mut self, duration: Duration) {
-        self.reset_at(after(Instant::now(), duration));
+        self.reset_at(after(self.sleep.now(), duration));
     }
 
     /// The next tick comes at `deadline`.

@@ -2,7 +2,7 @@
 //! by default.
 //!
 //! They work in any future, on any thread: the timer belongs to the pool of the thread that first polls it, or else to the
-//! global pool. [`Duration`] and [`Instant`] are the standard library's. A timer never fires early. Setting, cancelling and resetting one takes a lock that few threads share.
+//! global pool. [`Duration`] and [`Instant`] are the standard library's; a pool may go by a [`ManualClock`] instead of the system's, for tests. A timer never fires early. Setting, cancelling and resetting one takes a lock that few threads share.
 //!
 //! ```
 //! use heist::time::{Duration, Instant, sleep};
@@ -16,6 +16,8 @@ mod clock;
 // Models are about shards and turns; nobody sleeps there.
 #[cfg(not(heist_model))]
 mod interval;
+#[cfg(not(heist_model))]
+mod now;
 mod shard;
 #[cfg(not(heist_model))]
 mod sleep;
@@ -29,6 +31,7 @@ mod wheel;
 #[cfg(not(heist_model))]
 pub use self::{
     interval::{Interval, MissedTickBehavior, interval, interval_at},
+    now::now,
     sleep::{Sleep, sleep, sleep_until},
     timeout::{Elapsed, Timeout, timeout, timeout_at},
 };
@@ -37,6 +40,8 @@ pub(crate) use self::clock::Clock;
 pub(crate) use self::shard::{Set, Shard};
 pub(crate) use self::timers::Timers;
 
+#[cfg(not(heist_model))]
+pub use heist_pool::raw::clock::ManualClock;
 pub use std::time::{Duration, Instant};
 
 /// A deadline that nobody lives to see, for durations that would overflow.

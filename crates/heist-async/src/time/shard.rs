@@ -23,7 +23,6 @@ pub(crate) struct Shard {
     state: Mutex<State>,
     /// Whether the driver is gone. Once the last timer is removed too, the shard is leased again.
     is_closed: AtomicBool,
-    clock: Clock,
     /// In another process it counts as closed, and nobody touches it: its lock may be held by a thread that is not there.
     origin: Origin,
 }
@@ -63,7 +62,6 @@ impl Shard {
             Box::leak(Box::new(Self {
                 state: Mutex::new(state),
                 is_closed: AtomicBool::new(false),
-                clock: Clock::new(),
                 origin: Origin::here(),
             }))
         });
@@ -99,16 +97,22 @@ impl Shard {
     /// Sets a timer.
     #[inline]
     pub fn insert(&self, deadline: Instant, waker: Waker) -> Set {
-        self.insert_at(self.clock.due(deadline), waker)
+        self.insert_by(|clock| clock.due(deadline), waker)
+    }
+
+    #[cfg(test)]
+    pub fn insert_at(&self, when: u64, waker: Waker) -> Set {
+        self.insert_by(|_| when, waker)
     }
 
     #[inline]
-    pub fn insert_at(&self, when: u64, waker: Waker) -> Set {
+    fn insert_by(&self, when: impl FnOnce(&Clock) -> u64, waker: Waker) -> Set {
         let mut state = lock(&self.state);
-        if state.lease.is_none() {
+        let Some(lease) = &state.lease else {
             drop(state);
             return Set::Closed;
-        }
+        };
+        let when = when(&lease.board.clock);
         match state.wheel.insert(when, waker) {
             Ok(key) => {
                 Self::hasten(state, when);
@@ -151,15 +155,22 @@ impl Shard {
     /// Gives a timer another deadline. False if it had fired before.
     #[inline]
     pub fn reset(&self, key: &Key, deadline: Instant) -> bool {
-        self.reset_at(key, self.clock.due(deadline))
+        self.reset_by(key, |clock| clock.due(deadline))
+    }
+
+    #[cfg(test)]
+    pub fn reset_at(&self, key: &Key, when: u64) -> bool {
+        self.reset_by(key, |_| when)
     }
 
     #[inline]
-    pub fn reset_at(&self, key: &Key, when: u64) -> bool {
+    fn reset_by(&self, key: &Key, when: impl FnOnce(&Clock) -> u64) -> bool {
         if self.origin.is_foreign() {
             return false;
         }
         let mut state = lock(&self.state);
+        // Without a driver all of them have fired.
+        let when = state.lease.as_ref().map_or(0, |lease| when(&lease.board.clock));
         match state.wheel.reset(key, when) {
             Moved::Set => {
                 Self::hasten(state, when);
@@ -228,6 +239,14 @@ impl Shard {
             state.tell(NEVER);
         }
         is_used
+    }
+
+    /// Now, by the clock of its driver. `None` if that is gone.
+    pub fn now(&self) -> Option<Instant> {
+        if self.is_closed() {
+            return None;
+        }
+        lock(&self.state).lease.as_ref().map(|lease| lease.board.clock.instant())
     }
 
     /// Whether the driver that looked after it is gone.

@@ -1,6 +1,6 @@
 //! One deadline.
 
-use super::{Set, Shard, after};
+use super::{ManualClock, Set, Shard, after, now};
 use crate::time::wheel::Key;
 use crate::{budget, driver};
 use std::future::Future;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// # });
 /// ```
 pub fn sleep(duration: Duration) -> Sleep {
-    let mut sleep = sleep_until(after(Instant::now(), duration));
+    let mut sleep = sleep_until(after(now(), duration));
     sleep.is_new = duration >= WORTH_A_TIMER;
     sleep
 }
@@ -123,6 +123,15 @@ impl Sleep {
         }
     }
 
+    /// Now, by the clock of its timer, or else by the one that it would be set by.
+    #[inline]
+    pub(super) fn now(&self) -> Instant {
+        match &self.timer {
+            Some(timer) if ManualClock::is_used() => timer.shard.now().unwrap_or_else(now),
+            _ => now(),
+        }
+    }
+
     fn cancel(&mut self) {
         if let Some(timer) = self.timer.take() {
             timer.shard.remove(timer.key);
@@ -140,7 +149,7 @@ impl Sleep {
         if self.is_elapsed {
             return Poll::Ready(());
         }
-        if !std::mem::take(&mut self.is_new) && Instant::now() >= self.deadline {
+        if !std::mem::take(&mut self.is_new) && self.now() >= self.deadline {
             return self.finish();
         }
         if let Some(timer) = &mut self.timer {

@@ -64,7 +64,13 @@ impl Look {
 
     pub(super) fn look(&mut self) -> Next {
         let Some(pool) = self.pool.upgrade() else { return Next::Forget };
-        let next = self.look_at(&pool);
+        let next = match (self.look_at(&pool), pool.clock().manual()) {
+            // Where time is virtual, everything is to happen in the same order whenever it happens: nobody is overtaken for being slow.
+            (Next::Soon | Next::Later, Some(_)) => {
+                Next::At(Instant::now() + Duration::from_nanos(tuning::MANUAL_CLOCK_LOOK_NS))
+            }
+            (next, _) => next,
+        };
         release(pool);
         next
     }
@@ -291,7 +297,7 @@ fn start(pool: &Arc<Pool>, role: Role) {
 
 /// Lets go of a pool. If that was the last reference, its handlers' captures are dropped, which is the user's code, on a thread of
 /// its own.
-fn release(pool: Arc<Pool>) {
+pub(crate) fn release(pool: Arc<Pool>) {
     if let Some(pool) = Arc::into_inner(pool) {
         let last = std::thread::Builder::new().name("heist-last".into());
         // If no thread can be had, the closure is dropped here, and the pool with it.

@@ -9,6 +9,7 @@ mod flag;
 mod look;
 
 pub use look::Look;
+pub(crate) use look::release;
 
 use crate::pool::{Config, Pool};
 use flag::Flag;

@@ -96,6 +96,10 @@ impl Permits {
     /// From here on the first `n` permits are active. Returns at once; whoever holds another one gives it up at its next job boundary.
     pub fn set_active(&self, pool: &Pool, n: usize) {
         let table = pool.threads().table();
+        if n > 0 && self.active() == 0 {
+            // Before anybody can take one.
+            pool.queues().ticks().go_on();
+        }
         let mut open = self.open();
         // LIVENESS: before any permit changes hands, so that who gets one sees how many there are.
         self.active.store(n, Ordering::Relaxed);

@@ -23,15 +23,18 @@ impl Loads {
         Self((0..indices).map(|_| Load::default()).collect())
     }
 
-    /// The index with the least load among `indices`, for a new tick.
-    pub fn least(&self, indices: Range<usize>) -> u16 {
-        let first = indices.start;
-        let loads = self.0[indices].iter().map(|load| policy::Load {
+    /// The index with the least load among those of `indices` that are nearest, for a new tick.
+    pub fn least(&self, indices: Range<usize>, rank: impl Fn(u16) -> u8) -> u16 {
+        let ranked = || indices.clone().map(|index| (index as u16, rank(index as u16)));
+        let nearest = ranked().map(|(_, rank)| rank).min();
+        let near: Vec<u16> =
+            ranked().filter(|&(_, rank)| Some(rank) == nearest).map(|(index, _)| index).collect();
+        let loads = near.iter().map(|&index| &self.0[usize::from(index)]).map(|load| policy::Load {
             busy_ns: load.busy_ns.load(Ordering::Relaxed),
             measured: load.measured.load(Ordering::Relaxed),
             unmeasured: load.unmeasured.load(Ordering::Relaxed),
         });
-        policy::place(loads).map_or(0, |index| (first + index) as u16)
+        policy::place(loads).map_or(0, |place| near[place])
     }
 
     /// A tick is served at `index` from here on.
@@ -67,7 +70,7 @@ mod tests {
     fn a_new_tick_goes_where_there_is_least_to_do() {
         let loads = Loads::new(3);
         for expected in [0, 1, 2, 0] {
-            assert_eq!(loads.least(0..3), expected);
+            assert_eq!(loads.least(0..3, |_| 0), expected);
             loads.add(expected, None);
         }
         // Index 1 turns out to be heavy, the others light.
@@ -75,10 +78,12 @@ mod tests {
             loads.remove(index, None);
             loads.add(index, Some(share));
         }
-        assert_eq!(loads.least(0..3), 2);
+        assert_eq!(loads.least(0..3, |_| 0), 2);
         loads.add(2, None);
-        assert_eq!(loads.least(0..3), 0, "one that has not run counts as the mean");
-        assert_eq!(loads.least(0..1), 0, "a pool that could not start all its threads");
-        assert_eq!(loads.least(1..2), 1, "a pool whose first thread has no loop");
+        assert_eq!(loads.least(0..3, |_| 0), 0, "one that has not run counts as the mean");
+        assert_eq!(loads.least(0..1, |_| 0), 0, "a pool that could not start all its threads");
+        assert_eq!(loads.least(0..3, |index| u8::from(index != 1)), 1, "the only one that is near");
+        assert_eq!(loads.least(0..3, |index| u8::from(index == 0)), 2);
+        assert_eq!(loads.least(1..2, |_| 0), 1, "a pool whose first thread has no loop");
     }
 }

@@ -9,6 +9,7 @@ pub mod ticks;
 
 pub(crate) use run_queue::{RunQueue, SLOTS};
 
+use crate::clock::Clock;
 use crate::threads::Table;
 use heist_deque::Injector;
 use job::JobRef;
@@ -29,13 +30,13 @@ pub struct Queues {
 }
 
 impl Queues {
-    pub(crate) fn new(permits: usize) -> Self {
+    pub(crate) fn new(permits: usize, clock: Clock) -> Self {
         Self {
             jobs: Injector::new(),
             tasks: Injector::new(),
             broadcasts: (0..permits).map(|_| Injector::new()).collect(),
             fifo: Injector::new(),
-            ticks: Ticks::new(permits),
+            ticks: Ticks::new(permits, clock),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::watchdog::Reports;
 use crossbeam_utils::CachePadded;
 use heist_policy::tick::TickView;
 use heist_policy::tuning;
-use heist_sync::atomic::{AtomicU64, Ordering};
+use heist_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, StdArc as Arc, lock, prefetch};
 use std::collections::BTreeMap;
@@ -28,6 +28,9 @@ pub trait Tick: Send + Sync {
 
     /// The pool is closing: it should end.
     fn close(self: Arc<Self>);
+
+    /// No permit was active for a while, and in a moment one is: nothing is late for that.
+    fn go_on(self: Arc<Self>) {}
 
     /// For the watchdog: after how long something about it should be reported; [`NEVER`] if nothing is to come.
     fn watchdog_ns(&self) -> u64;
@@ -92,13 +95,22 @@ pub struct When {
     pub due_ns: u64,
     /// From then on another worker may take it; [`NEVER`] for one that stays where it is.
     pub stealable_ns: u64,
+    /// The node that it should run near, if there are several.
+    pub near: Option<u16>,
+}
+
+/// A tick that others may take.
+struct Loose {
+    tick: TickRef,
+    stealable_ns: u64,
+    near: Option<u16>,
 }
 
 /// How a tick's maker finds it in its queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Key {
     due_ns: u64,
-    /// Of two that are due at the same time, the one that was queued first comes first.
+    /// Of two that are due at the same time, the one that was queued first comes first; where time is virtual, the one that was spawned first.
     number: u64,
     is_pinned: bool,
 }
@@ -138,12 +150,14 @@ struct TickQueue {
     /// When the first that others may take is due, and from when on they may.
     loose_due_ns: AtomicU64,
     stealable_ns: AtomicU64,
+    /// One more than the node that it should run near, 0 for none. A hint.
+    near: AtomicU32,
 }
 
 #[derive(Default)]
 struct Entries {
     /// Those that others may take, once they are late enough.
-    loose: BTreeMap<Key, (TickRef, u64)>,
+    loose: BTreeMap<Key, Loose>,
     /// Those that only the holder of the index may run.
     pinned: BTreeMap<Key, TickRef>,
     /// How many have been queued.
@@ -157,6 +171,7 @@ impl TickQueue {
             due_ns: AtomicU64::new(NEVER),
             loose_due_ns: AtomicU64::new(NEVER),
             stealable_ns: AtomicU64::new(NEVER),
+            near: AtomicU32::new(0),
         }
     }
 
@@ -165,12 +180,13 @@ impl TickQueue {
         let mut entries = lock(&self.entries);
         let result = change(&mut entries);
         let loose = entries.loose.first_key_value();
-        if let Some((_, (next, _))) = loose {
+        if let Some((_, next)) = loose {
             // Of many ticks most are far away in memory. This one comes near while another runs.
-            prefetch(Arc::as_ptr(next), TICK_LINES);
+            prefetch(Arc::as_ptr(&next.tick), TICK_LINES);
         }
-        let (loose_due_ns, stealable_ns) =
-            loose.map_or((NEVER, NEVER), |(key, (_, stealable_ns))| (key.due_ns, *stealable_ns));
+        let (loose_due_ns, stealable_ns, near) =
+            loose.map_or((NEVER, NEVER, None), |(key, next)| (key.due_ns, next.stealable_ns, next.near));
+        self.near.store(near.map_or(0, |node| u32::from(node) + 1), Ordering::Relaxed);
         let pinned_ns = entries.pinned.keys().next().map_or(NEVER, |key| key.due_ns);
         // ORDERING(TICK-E1): relaxed, under the lock; whoever must not miss this fences between this and its own look
         // (`Pool::hasten`, `DriverLock::wait_for_ticks`).
@@ -210,9 +226,9 @@ struct All {
 }
 
 impl Ticks {
-    pub(crate) fn new(permits: usize) -> Self {
+    pub(crate) fn new(permits: usize, clock: Clock) -> Self {
         Self {
-            clock: Clock::new(),
+            clock,
             queues: (0..permits).map(|_| CachePadded::new(TickQueue::new())).collect(),
             spawned: AtomicU64::new(0),
             loads: Loads::new(permits),
@@ -298,6 +314,12 @@ impl Ticks {
         entries.loose.len() + entries.pinned.len()
     }
 
+    /// A permit is going to be active again, after none was.
+    pub(crate) fn go_on(&self) {
+        let ticks: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
+        ticks.into_iter().for_each(Tick::go_on);
+    }
+
     /// The pool is closing: no more ticks, and those that are there end.
     pub(crate) fn close(&self) {
         let ticks = {
@@ -312,15 +334,20 @@ impl Ticks {
         &self.queues[usize::from(index)]
     }
 
-    /// Queues a tick. The caller goes on with [`Pool::hasten`] once it has released its own locks.
-    pub fn push(&self, index: u16, when: When, tick: TickRef) -> Key {
+    /// Queues a tick, with the number that it was enlisted with. The caller goes on with [`Pool::hasten`] once it has released its own
+    /// locks.
+    pub fn push(&self, index: u16, when: When, id: u64, tick: TickRef) -> Key {
         let is_pinned = when.stealable_ns == NEVER;
         self.queue(index).change(|entries| {
-            let key = Key { due_ns: when.due_ns, number: entries.queued, is_pinned };
+            let number = if self.clock.manual().is_some() { id } else { entries.queued };
+            let key = Key { due_ns: when.due_ns, number, is_pinned };
             entries.queued += 1;
             match is_pinned {
                 true => drop(entries.pinned.insert(key, tick)),
-                false => drop(entries.loose.insert(key, (tick, when.stealable_ns))),
+                false => {
+                    let When { stealable_ns, near, .. } = when;
+                    entries.loose.insert(key, Loose { tick, stealable_ns, near });
+                }
             }
             key
         })
@@ -330,7 +357,7 @@ impl Ticks {
     pub fn withdraw(&self, index: u16, key: Key) -> Option<TickRef> {
         self.queue(index).change(|entries| match key.is_pinned {
             true => entries.pinned.remove(&key),
-            false => entries.loose.remove(&key).map(|(tick, _)| tick),
+            false => entries.loose.remove(&key).map(|loose| loose.tick),
         })
     }
 
@@ -347,6 +374,11 @@ impl Ticks {
         TickView { due_ns, stealable_ns: if is_open { due_ns } else { stealable_ns } }
     }
 
+    /// The node that the tick of [`view`](Self::view) should run near.
+    pub(crate) fn near(&self, index: u16) -> Option<u16> {
+        self.queue(index).near.load(Ordering::Relaxed).checked_sub(1).map(|node| node as u16)
+    }
+
     /// The first tick of an index, if it is due, for the holder of its permit.
     pub(crate) fn pop(&self, index: u16, now_ns: u64) -> Option<TickRef> {
         self.queue(index).change(|entries| {
@@ -355,20 +387,28 @@ impl Ticks {
             match (loose, pinned) {
                 (Some(loose), Some(pinned)) if pinned < loose => entries.pinned.remove(&pinned),
                 (None, Some(pinned)) => entries.pinned.remove(&pinned),
-                (Some(loose), _) => entries.loose.remove(&loose).map(|(tick, _)| tick),
+                (Some(loose), _) => entries.loose.remove(&loose).map(|loose| loose.tick),
                 (None, None) => None,
             }
         })
     }
 
-    /// The first tick of another index, if it may be taken. `is_open` as for [`view`](Self::view).
-    pub(crate) fn steal(&self, index: u16, now_ns: u64, is_open: bool) -> Option<TickRef> {
+    /// The first tick of another index, if it may be taken. `is_open` as for [`view`](Self::view); `far_ns` is how much longer the thief
+    /// leaves one to those that are nearer to a node.
+    pub(crate) fn steal(
+        &self,
+        index: u16,
+        now_ns: u64,
+        is_open: bool,
+        far_ns: impl FnOnce(Option<u16>) -> u64,
+    ) -> Option<TickRef> {
         self.queue(index).change(|entries| {
             let first = entries.loose.first_entry()?;
-            let from_ns = if is_open { first.key().due_ns } else { first.get().1 };
+            let from_ns = if is_open { first.key().due_ns } else { first.get().stealable_ns };
+            let from_ns = from_ns.saturating_add(far_ns(first.get().near));
             (from_ns <= now_ns).then(|| match is_planted("tick_thief_leaves_it") {
-                true => Arc::clone(&first.get().0),
-                false => first.remove().0,
+                true => Arc::clone(&first.get().tick),
+                false => first.remove().tick,
             })
         })
     }

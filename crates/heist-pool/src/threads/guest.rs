@@ -77,6 +77,9 @@ fn leave(worker: &Worker) {
     worker.shared().set_doing(Doing::Loop);
     worker.leave();
     worker.pool().threads().guests.fetch_sub(1, Ordering::Relaxed);
+    if let Some(clock) = worker.pool().clock().manual() {
+        clock.tend();
+    }
 }
 
 /// The membership of a thread that built a pool with `use_current_thread`.

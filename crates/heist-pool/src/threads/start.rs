@@ -195,6 +195,9 @@ impl Drop for ThreadStart {
             threads.all_left.notify_all();
         }
         drop(guard);
+        if let Some(clock) = self.pool.clock().manual() {
+            clock.tend();
+        }
         // One thread less to wait for: the others may all be parked, or there may be no other for a task that came late.
         if threads.is_closing() {
             threads.leave_if_done(&self.pool);

@@ -14,6 +14,7 @@ use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
 use heist_trace::{Event, Kind, Ring};
+use std::time::Duration;
 
 /// What every part of a [`Worker`](super::Worker) needs of its thread.
 pub(super) struct Me {
@@ -84,6 +85,22 @@ impl Me {
             self.record_at(at_ns, Kind::Asleep, u32::try_from(asleep_ns / 1_000).unwrap_or(u32::MAX), 0);
         }
         self.record_at(at_ns, kind, arg, 0);
+    }
+
+    /// Sleeps on its parker until there is a token, or for that long. True if there was one.
+    pub fn park(&self, timeout: Option<Duration>) -> bool {
+        let parker = self.shared.parker();
+        match (self.pool.clock().manual(), timeout) {
+            (None, None) => {
+                parker.park();
+                true
+            }
+            (None, Some(timeout)) => parker.park_timeout(timeout),
+            (Some(clock), _) => {
+                clock.fall_asleep();
+                parker.park_telling(timeout, || clock.tend())
+            }
+        }
     }
 
     /// Something of this thread's stack was shared, behind a fence.

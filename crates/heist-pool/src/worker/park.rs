@@ -175,8 +175,8 @@ impl Sleep {
             }
             // LIVENESS(S4): whoever gives a permit, or dismisses us, unparks us after it has written so.
             if !threads.may_retire(pool) {
-                me.shared.parker().park();
-            } else if !me.shared.parker().park_timeout(Duration::from_nanos(tuning::SPARE_KEPT_NS))
+                me.park(None);
+            } else if !me.park(Some(Duration::from_nanos(tuning::SPARE_KEPT_NS)))
                 && threads.may_retire(pool)
                 && me.permits().open().unpark(me.id())
             {

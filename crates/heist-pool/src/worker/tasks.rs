@@ -64,8 +64,16 @@ impl OwnTasks {
         let pool = &me.pool;
         let Some(driver) = pool.driver().try_lock(true) else { return false };
         let ticks = pool.queues().ticks();
-        let until_ns = driver.wait_for_ticks(me.id(), || pool.next_rise_ns());
+        let is_manual = pool.clock().manual().is_some();
+        let until_ns = driver.wait_for_ticks(me.id(), || match pool.next_rise_ns() {
+            // Whoever moves the clock sees to what is due then.
+            rise_ns if pool.clock().is_still_before(rise_ns) => NEVER,
+            rise_ns => rise_ns,
+        });
         let at_most = (until_ns < NEVER).then(|| {
+            if is_manual {
+                return Duration::from_nanos(least_ns);
+            }
             self.ask_for_precision(me);
             let left_ns = until_ns.saturating_sub(ticks.now_ns());
             Duration::from_nanos(policy::sleep_ns(left_ns, self.ran.get()).max(least_ns))
@@ -78,10 +86,9 @@ impl OwnTasks {
                 let patience = at_most.map_or(Patience::Forever, Patience::AtMost);
                 parker.park_in(|| pool.driver().interrupter(), || self.turn(&driver, patience));
             }
-            Some(at_most) => drop(parker.park_timeout(at_most)),
-            // A tick runs, and whoever queues it again unparks us.
-            None if pool.driver().has_ticks() => parker.park(),
-            None => {}
+            // Without a time: a tick runs, and whoever queues it again unparks us.
+            at_most if at_most.is_some() || pool.driver().has_ticks() => drop(me.park(at_most)),
+            _ => {}
         }
         drop(driver);
         self.ran.set(0);

@@ -159,7 +159,7 @@ impl Worker {
             // LIVENESS(W1): the wait was announced; who ends it unparks us, here or in the driver. Other unparks grant us a permit
             // to help with, where no other thread can be had. Nor is there one then to sit in the driver.
             if me.pool.threads().may_start(&me.pool) || !self.tasks.park_in_driver(me, least_ns) {
-                me.shared.parker().park();
+                me.park(None);
             } else {
                 me.hand_in_tasks();
                 // A tick that is due is for whoever is granted a permit for it, and that may be us.

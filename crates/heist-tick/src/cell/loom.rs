@@ -68,6 +68,7 @@ fn tick() -> (Arc<Pool>, Arc<Cell>, Touched) {
         site: Location::caller(),
         steal_after: None,
         is_pinned: false,
+        near: None,
         stops_on_panic: true,
         watchdog: None,
     };

@@ -32,6 +32,8 @@ pub(crate) struct Spec {
     pub site: &'static Location<'static>,
     pub steal_after: Option<Duration>,
     pub is_pinned: bool,
+    /// The node that it should run near, by its place in the pool's topology.
+    pub near: Option<u16>,
     pub stops_on_panic: bool,
     pub watchdog: Option<Duration>,
 }
@@ -95,7 +97,7 @@ impl State {
     }
 
     /// When it is to be run next, a run or a closure.
-    fn when(&self, steal_after_ns: u64) -> Option<When> {
+    fn when(&self, steal_after_ns: u64, near: Option<u16>) -> Option<When> {
         let run_ns = self.schedule.due_ns();
         let oldest_ns = self.submitted.front().map(|submitted| submitted.at_ns);
         let closures_ns =
@@ -106,7 +108,7 @@ impl State {
             NEVER => NEVER,
             ns => late_from_ns.saturating_add(ns).max(due_ns).min(NEVER - 1),
         };
-        Some(When { due_ns, stealable_ns })
+        Some(When { due_ns, stealable_ns, near })
     }
 }
 
@@ -145,7 +147,10 @@ impl Cell {
         recorder: Recorder,
         body: Body,
     ) -> Result<Arc<Self>, Error> {
-        let index = pool.queues().ticks().loads().least(pool.indices_for_ticks());
+        let index = {
+            let rank = |index| pool.rank_of(spec.near, index);
+            pool.queues().ticks().loads().least(pool.indices_for_ticks(), rank)
+        };
         let steal_after = spec.steal_after.or(pool.config().tick_steal_after);
         let steal_after_ns = match spec.is_pinned {
             true => NEVER,
@@ -228,6 +233,21 @@ impl Cell {
             self.pool.hasten_watchdog(watchdog_ns);
         }
         Some(result)
+    }
+
+    /// Until now the pool had no thread to run it: nothing of it is late for that.
+    fn go_on_now(&self) {
+        let mut state = lock(&self.state);
+        let now_ns = self.ticks().now_ns();
+        state.schedule.go_on(now_ns);
+        for submitted in &mut state.submitted {
+            submitted.at_ns = now_ns;
+        }
+        // A closure that makes room for a tick does so for one that has moved as well.
+        state.closures_from_ns = None;
+        let aftermath = self.settle(&mut state);
+        drop(state);
+        self.follow_up(aftermath, false);
     }
 
     /// Accepts a closure, or gives it back if the tick is over or ends.
@@ -339,13 +359,13 @@ impl Cell {
         if state.schedule.is_ending() && is_all_run {
             return self.finish(state);
         }
-        let Some(when) = state.when(self.steal_after_ns) else {
+        let Some(when) = state.when(self.steal_after_ns, self.spec.near) else {
             state.place = Place::Resting;
             self.pool.driver().remove_tick();
             return Aftermath::default();
         };
         let tick: TickRef = self.this.upgrade().expect("whoever has a reference to a tick keeps it");
-        let key = self.ticks().push(state.index, when, tick);
+        let key = self.ticks().push(state.index, when, state.id.unwrap_or(0), tick);
         state.place = Place::Queued(state.index, key);
         Aftermath { queued_at: Some(state.index), ..Aftermath::default() }
     }

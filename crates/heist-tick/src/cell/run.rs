@@ -208,11 +208,16 @@ impl Cell {
     /// It stays with the index that has taken it. Without a permit there is none.
     fn move_to(&self, state: &mut State, taken: &Taken<'_>) {
         let Some(index) = taken.index.filter(|_| taken.moves) else { return };
+        state.recorder.record_steal(taken.at_ns);
+        let rank = |index| self.pool.rank_of(self.spec.near, index);
+        if rank(index) > rank(state.index) {
+            // It comes back to its node.
+            return;
+        }
         let loads = self.ticks().loads();
         loads.remove(state.index, state.share);
         loads.add(index, state.share);
         state.index = index;
-        state.recorder.record_steal(taken.at_ns);
     }
 
     fn report_panic(&self, payload: Payload) {
@@ -254,6 +259,10 @@ impl Tick for Cell {
         self.end_with_pool();
     }
 
+    fn go_on(self: Arc<Self>) {
+        self.go_on_now();
+    }
+
     fn watchdog_ns(&self) -> u64 {
         let state = lock(&self.state);
         if state.place == Place::Over { NEVER } else { Self::watchdog_ns(self, &state) }
@@ -262,7 +271,7 @@ impl Tick for Cell {
     fn is_overdue(&self, now_ns: u64) -> bool {
         let mut state = lock(&self.state);
         let watchdog_ns = self.watchdog_ns(&state);
-        let due_ns = state.when(0).map(|when| when.due_ns);
+        let due_ns = state.when(0, None).map(|when| when.due_ns);
         let State { place, begun_ns, watched, .. } = &mut *state;
         match place {
             // Nothing is to run: the program has said so.

@@ -175,11 +175,27 @@ impl Schedule {
             return;
         }
         self.steps = 0;
-        if self.sprints > 0 {
-            return;
+        if self.sprints == 0 {
+            self.pass_over(now_ns);
         }
+    }
+
+    /// The next run is not before `now_ns`, and in step with those before.
+    fn pass_over(&mut self, now_ns: u64) {
         let missed = now_ns.saturating_sub(self.next_ns).div_ceil(self.period_ns);
         self.next_ns = self.next_ns.saturating_add(missed.saturating_mul(self.period_ns));
+    }
+
+    /// Nothing could run until `now_ns`, because the pool had no thread to run it: as after a pause.
+    pub fn go_on(&mut self, now_ns: u64) {
+        if self.is_paused || self.sprints > 0 {
+            // What is let through at once is so from here on. A run that is held back stays where it is.
+            if self.steps > 0 || self.sprints > 0 {
+                self.next_ns = self.next_ns.max(now_ns);
+            }
+        } else {
+            self.pass_over(now_ns);
+        }
     }
 
     /// Lets `n` runs through while it is paused, the first at once. False if it is not paused.
@@ -282,6 +298,30 @@ mod tests {
         assert!((1000..1010).contains(&due_ns) && (due_ns - 141).is_multiple_of(10), "{due_ns}");
         assert_eq!(schedule.ledger().skipped, 0, "nothing was scheduled meanwhile");
         assert!(!schedule.step(1, 1000), "it is not paused");
+    }
+
+    #[test]
+    fn what_was_due_while_nothing_could_run_was_not_scheduled() {
+        for overrun in [Overrun::Skip, Overrun::Burst(9), Overrun::Delay] {
+            let mut schedule = Schedule::new(10, overrun, 100);
+            run(&mut schedule, 100);
+            schedule.go_on(105);
+            assert_eq!(schedule.due_ns(), Some(110), "it was not due");
+            schedule.go_on(133);
+            assert_eq!(schedule.due_ns(), Some(140));
+            assert_eq!(run(&mut schedule, 141), Run { scheduled_ns: 140, count: 1 });
+            schedule.pause();
+            schedule.go_on(200);
+            assert_eq!(schedule.due_ns(), None);
+            schedule.step(1, 205);
+            schedule.go_on(300);
+            assert_eq!(run(&mut schedule, 301), Run { scheduled_ns: 300, count: 1 });
+            schedule.sprint(1, 305);
+            schedule.go_on(400);
+            assert_eq!(run(&mut schedule, 401), Run { scheduled_ns: 400, count: 1 });
+            schedule.go_on(500);
+            assert_eq!((schedule.due_ns(), schedule.ledger().skipped), (None, 0), "{overrun:?}");
+        }
     }
 
     #[test]

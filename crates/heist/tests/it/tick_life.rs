@@ -460,3 +460,15 @@ fn a_panic_after_the_cancel_is_told() {
     assert_eq!(tick.reschedule(), Err(Error::NotCancelled));
     balanced(&tick);
 }
+
+/// On a machine with one node; `nodes.rs` has the others.
+#[test]
+fn where_all_is_near_any_node_is() {
+    let _watch = watch!();
+    if heist_os::topology::several_nodes().is_some() {
+        return println!("skipped: there are several nodes here");
+    }
+    let pool = pool(2);
+    let tick = tick::every(MS).near(99).spawn_on(&pool, |_| Next::Stop);
+    tick.wait().unwrap();
+}

@@ -5,8 +5,13 @@
 use crate::rig::child;
 use crate::rig::compute::compute;
 use crate::rig::watchdog::watch;
+use heist::tick::{self, Next};
 use heist::{Pin, ThreadPool, ThreadPoolBuilder};
 use heist_os::{CpuMask, cpu_list};
+use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 const TWO_NODES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/two_nodes");
 
@@ -122,4 +127,100 @@ fn a_directory_without_nodes_is_an_error() {
     }
     let error = ThreadPoolBuilder::new().num_threads(2).build().unwrap_err().to_string();
     assert!(error.contains("HEIST_TOPOLOGY=\"/nowhere\"") && error.contains("unset it"), "{error}");
+}
+
+const MS: Duration = Duration::from_millis(1);
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(MS);
+    }
+}
+
+/// Two indices on each node: the machine may have any number of CPUs, but all of them or none may be odd.
+fn four_on_two_nodes() -> Option<ThreadPool> {
+    let own = mask();
+    let odd = own.cpus().filter(|cpu| cpu % 2 == 1).count();
+    (2 * odd == own.count()).then(|| pinned(4))
+}
+
+#[test]
+fn a_tick_runs_near_its_node() {
+    let _watch = watch!();
+    if child::case().is_none() {
+        rerun("a_tick_runs_near_its_node", TWO_NODES, "1");
+        return;
+    }
+    let Some(pool) = four_on_two_nodes() else { return println!("skipped: the nodes are not equal here") };
+    let (runs, ticks): (Vec<_>, Vec<_>) = (0..8)
+        .map(|n| {
+            let (here, there) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let counts = [Arc::clone(&here), Arc::clone(&there)];
+            let every = tick::every(MS).near(n % 2);
+            let every = if n < 4 { every.pinned() } else { every };
+            let tick = every.spawn_on(&pool, move |_| {
+                // Without a permit it has no index.
+                if let Some(index) = heist::current_thread_index() {
+                    counts[usize::from(index / 2 != n % 2)].fetch_add(1, Ordering::Relaxed);
+                }
+                Next::Continue
+            });
+            ((here, there), tick)
+        })
+        .unzip();
+    wait_until("each runs where it should", || {
+        runs.iter().all(|(here, _)| here.load(Ordering::Relaxed) >= 20)
+    });
+    for (here, there) in &runs[..4] {
+        assert!(here.load(Ordering::Relaxed) >= 20);
+        assert_eq!(there.load(Ordering::Relaxed), 0, "a pinned one runs nowhere else");
+    }
+    ticks.iter().for_each(|tick| assert!(tick.cancel_and_wait()));
+    let unknown = tick::every(MS).near(7).try_spawn_on(&pool, |_| Next::Stop).unwrap_err();
+    assert_eq!(unknown, tick::Error::UnknownNode(7));
+    assert!(unknown.to_string().contains("node 7"), "{unknown}");
+    let spawned = catch_unwind(AssertUnwindSafe(|| tick::every(MS).near(7).spawn_on(&pool, |_| Next::Stop)));
+    assert_eq!(*spawned.unwrap_err().downcast::<String>().unwrap(), unknown.to_string());
+}
+
+#[test]
+fn a_tick_that_was_taken_by_another_node_comes_back() {
+    let _watch = watch!();
+    if child::case().is_none() {
+        rerun("a_tick_that_was_taken_by_another_node_comes_back", TWO_NODES, "1");
+        return;
+    }
+    let Some(pool) = four_on_two_nodes() else { return println!("skipped: the nodes are not equal here") };
+    let (is_over, at_home) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    // Both workers of the node are busy.
+    let busy: Vec<_> = (0..2)
+        .map(|_| {
+            let is_over = Arc::clone(&is_over);
+            tick::every(Duration::from_secs(3600)).near(1).pinned().start_at(Instant::now()).spawn_on(
+                &pool,
+                move |_| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        compute(20);
+                    }
+                    Next::Stop
+                },
+            )
+        })
+        .collect();
+    let counted = Arc::clone(&at_home);
+    let tick = tick::every(MS).near(1).spawn_on(&pool, move |_| {
+        counted.fetch_add(
+            usize::from(heist::current_thread_index().is_some_and(|index| index >= 2)),
+            Ordering::Relaxed,
+        );
+        Next::Continue
+    });
+    wait_until("others run it", || tick.stats().totals.steals > 5);
+    is_over.store(true, Ordering::Relaxed);
+    busy.iter().for_each(|tick| tick.wait().unwrap());
+    let before = at_home.load(Ordering::Relaxed);
+    wait_until("it runs at home again", || at_home.load(Ordering::Relaxed) > before + 10);
+    tick.cancel_and_wait();
 }

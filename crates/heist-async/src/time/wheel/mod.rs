@@ -2,7 +2,7 @@
 //!
 //! With `elapsed` the last tick that was reached, an entry due at `when` is at the level of the highest digit (base 64) in which
 //! the two differ, in the slot of that digit of `when`. So at every level the occupied slots lie behind `elapsed`'s own, the
-//! lower levels come before the higher ones, and no list is looked at before its slot is reached. Nine levels take every tick.
+//! lower levels come before the higher ones, and no list is looked at before its slot is reached. Ten levels take every tick, of 16 us or of a nanosecond.
 //!
 //! - W1. An entry in a list has a waker. Without one it has fired, or was taken out, and waits to be removed by its owner.
 //! - W2. An entry's slot begins at or before its tick. A later tick may be written without a move: when the slot is reached,
@@ -19,7 +19,7 @@ use std::task::Waker;
 
 const DIGIT: u32 = 6;
 const SLOTS: usize = 1 << DIGIT;
-const LEVELS: usize = 9;
+const LEVELS: usize = 10;
 /// The list of entries whose slot has been reached.
 const DUE: Index = (LEVELS * SLOTS) as Index;
 

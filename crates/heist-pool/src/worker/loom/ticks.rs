@@ -42,8 +42,8 @@ impl Once {
 
     fn queue(self: &Arc<Self>, pool: &Pool, due_ns: u64) {
         pool.driver().add_tick();
-        let when = When { due_ns, stealable_ns: NEVER - 1 };
-        let _ = pool.queues().ticks().push(0, when, self.clone());
+        let when = When { due_ns, stealable_ns: NEVER - 1, near: None };
+        let _ = pool.queues().ticks().push(0, when, 0, self.clone());
         pool.hasten(0, false);
     }
 }
