@@ -64,6 +64,7 @@ mod driver_lock;
 mod due;
 mod follow;
 mod global;
+mod metrics;
 #[cfg_attr(heist_model, path = "monitor/none.rs")]
 mod monitor;
 mod permits;
@@ -100,6 +101,10 @@ pub mod raw {
     /// Jobs.
     pub mod job {
         pub use crate::queues::job::{JobRef, Payload, discard, halt_unwinding, heap_job};
+    }
+    /// What the pool counts.
+    pub mod metrics {
+        pub use crate::metrics::{Histogram, Metrics, WorkerMetrics, WorkerState};
     }
     /// The pool.
     pub mod pool {

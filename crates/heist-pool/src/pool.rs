@@ -62,6 +62,8 @@ pub struct Config {
     pub pin: Pin,
     /// Whether the number of active permits follows what the machine allows.
     pub follow_limits: bool,
+    /// Whether polls are timed; `None` for what `HEIST_POLL_HISTOGRAMS` says.
+    pub poll_histograms: Option<bool>,
     /// How late a tick may be before another worker takes it, if it does not say itself; `None` for the default.
     pub tick_steal_after: Option<Duration>,
 }
@@ -72,6 +74,14 @@ impl Config {
         let wanted =
             || std::env::var_os("HEIST_RESCUE").is_some_and(|value| !value.is_empty() && value != "0");
         self.rescue_blocked.unwrap_or_else(wanted)
+    }
+
+    /// Whether polls are timed.
+    pub(crate) fn times_polls(&self) -> bool {
+        let wanted = || {
+            std::env::var_os("HEIST_POLL_HISTOGRAMS").is_some_and(|value| !value.is_empty() && value != "0")
+        };
+        self.poll_histograms.unwrap_or_else(wanted)
     }
 
     /// Whether thread and permit are one, because the pool can never have a spare thread.
@@ -319,7 +329,7 @@ impl Pool {
             // The parent has it as well, and runs it.
             return;
         }
-        self.watched.note_task();
+        self.watched.note_task(&task);
         match Worker::current_in(self) {
             Some(worker) => worker.schedule(task, place),
             None => self.schedule_outside(task),

@@ -108,7 +108,7 @@ impl<F: Future, X: Tail> Task<F, X> {
         if Self::IS_BOXED { offset_of!(Boxed<F, X>, stage) } else { offset_of!(Inline<F, X>, stage) };
 
     const VTABLE: &'static Vtable = &Vtable {
-        pool: PoolVtable { run: Self::run },
+        pool: PoolVtable { run: Self::run, ready_ns: |header| arena::ready_ns(header.cast()) },
         class: Class::of(Self::LAYOUT),
         stage: Self::STAGE,
         boxed: if Self::IS_BOXED { Some(Layout::new::<Stage<F>>()) } else { None },

@@ -200,7 +200,7 @@ mod tests {
     use crate::queues::task::Vtable;
     use std::collections::VecDeque;
 
-    static VTABLE: Vtable = Vtable { run: |_| () };
+    static VTABLE: Vtable = Vtable { run: |_| (), ready_ns: |_| None };
 
     /// Tasks that are told apart by their address.
     fn tasks(n: usize) -> Vec<Header> {

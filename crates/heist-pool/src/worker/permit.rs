@@ -3,6 +3,7 @@
 
 use super::me::Me;
 use super::shared::Role;
+use crate::metrics::WorkerState;
 use crate::permits::{AtBottom, Count, TakeBack};
 use crate::places::Places;
 use heist_os::WokenFor;
@@ -178,10 +179,12 @@ impl OwnPermit {
         let index = me.shared.take_granted().or_else(|| open.resume(me.id(), me.shared.home()));
         drop(open);
         me.trace(Kind::Block, 0);
+        let spent = me.spend_on(WorkerState::Waiting);
         // LIVENESS: we are in the list of those that want a permit. Whoever reaches its job boundary, lends or parks grants it
         // under the lock and then unparks us.
         let index = index.unwrap_or_else(|| me.shared.wait_granted());
         self.set_index(me, Some(index));
+        me.spend_on(spent);
         me.trace(Kind::Unblock, 0);
     }
 

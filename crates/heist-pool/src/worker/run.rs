@@ -4,6 +4,7 @@ use super::Worker;
 use super::find::Found;
 use super::park::Slept;
 use super::shared::Doing;
+use crate::metrics::WorkerState;
 use crate::process::end_child;
 use heist_trace::Kind;
 
@@ -39,8 +40,11 @@ impl Worker {
 
     /// Sleeps until there is something to do.
     pub(super) fn sleep(&self) -> Slept {
+        self.me.spend_on(WorkerState::Parked);
         let slept = self.sleep.sleep(&self.me, &self.permit, &self.tasks, self.search.set_on(false));
-        self.search.set_on(slept == Slept::Searching);
+        let is_searcher = slept == Slept::Searching;
+        self.me.spend_on(if is_searcher { WorkerState::Searching } else { WorkerState::Busy });
+        self.search.set_on(is_searcher);
         slept
     }
 
@@ -49,18 +53,21 @@ impl Worker {
     pub(super) fn run_found(&self, found: Found<'_>) {
         self.search.note_run(&self.me, &found);
         match found {
-            Found::Task(task) => self.run_one(Doing::Poll, 0, || self.tasks.poll(task)),
+            Found::Task(task) => self.run_one(Doing::Poll, 0, || self.tasks.poll(&self.me, task)),
             Found::Job(job) => self.run_one(Doing::Job, 0, || {
+                self.me.shared.own().jobs.add(1);
                 // SAFETY: taken out of a queue, so once.
                 unsafe { job.run() }
             }),
             Found::Fork { job, victim } => self.run_one(Doing::Job, u32::from(victim.id()) + 1, || {
+                self.me.shared.own().forks.add(1);
                 if job.run(self.me.id(), self.me.shared.stack.floor(self.me.hot)) {
                     // LIVENESS(W1): the owner announced its wait before our swap.
                     victim.parker().unpark();
                 }
             }),
             Found::Tick(tick, taken) => self.run_one(Doing::Tick, 0, || {
+                self.me.shared.own().ticks.add(1);
                 let took_ns = tick.run(&taken);
                 self.search.note_tick(taken.at_ns, took_ns);
                 self.tasks.note_tick();

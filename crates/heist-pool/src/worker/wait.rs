@@ -4,6 +4,7 @@
 use super::Worker;
 use super::find::{Found, Memory, Unanswered, What};
 use super::shared::Doing;
+use crate::metrics::WorkerState;
 use crate::queues::forks::{Care, Look, Slot};
 use crate::queues::job::halt_unwinding;
 use crate::signal::Awaited;
@@ -48,11 +49,12 @@ impl StolenHalf<'_> {
     fn run_back(&self, worker: &Worker, care: Care, may_force: impl Fn(u16) -> bool) -> bool {
         let Some((thief, floor)) = self.slot.state().thief() else { return false };
         let Some(victim) = worker.me.pool.threads().table().get(thief.into()) else { return false };
+        worker.me.shared.own().steals_tried.add(1);
         loop {
             match victim.stack.steal_back(care, floor, || !self.slot.state().is_done()) {
                 Look::Claimed(job) => {
                     worker.me.trace(Kind::Steal, u32::from(thief));
-                    worker.me.shared.note_steal();
+                    worker.me.shared.own().steals.add(1);
                     worker.run_found(Found::Fork { job, victim });
                     return true;
                 }
@@ -153,6 +155,7 @@ impl Worker {
         let me = &self.me;
         me.trace(Kind::Block, 0);
         let doing = me.shared.set_doing(Doing::Wait);
+        let spent = me.spend_on(WorkerState::Waiting);
         let lent = self.permit.lend(me, true);
         let mut least_ns = 0;
         while !target.is_over() {
@@ -171,6 +174,7 @@ impl Worker {
             }
             if self.permit.take_granted_to_help(me) {
                 self.search.set_on(true);
+                me.spend_on(WorkerState::Searching);
                 me.pool.warn_no_spare();
                 // While another thread cannot be had: whatever there is, as rayon's waits do.
                 self.permit.help(|| {
@@ -189,11 +193,13 @@ impl Worker {
                 if self.is_orphan() {
                     return;
                 }
+                me.spend_on(WorkerState::Waiting);
                 let _ = self.permit.lend(me, true);
             }
         }
         me.shared.set_doing(doing);
         self.permit.resume(me, lent);
+        me.spend_on(spent);
         me.trace(Kind::Unblock, 0);
     }
 
@@ -223,12 +229,14 @@ impl Worker {
         let lent = if self.permit.is_blocking() { None } else { self.permit.lend(me, false) };
         let aside = self.permit.put_aside(true);
         let doing = me.shared.set_doing(Doing::Wait);
+        let spent = me.spend_on(WorkerState::Waiting);
         let result = halt_unwinding(f);
         self.permit.put_back(&aside);
         me.shared.set_doing(doing);
         if !self.permit.is_blocking() && !self.is_orphan() {
             self.permit.resume(me, lent);
         }
+        me.spend_on(spent);
         me.trace(Kind::Unblock, 0);
         result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
     }

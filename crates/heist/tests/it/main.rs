@@ -17,6 +17,7 @@ mod guests;
 mod guests_leave;
 mod indices;
 mod last_resort;
+mod metrics;
 mod must_not_compile;
 mod nesting;
 mod num_threads_is_a_limit;

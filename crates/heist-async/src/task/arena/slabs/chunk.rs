@@ -1,6 +1,6 @@
 //! Chunks: aligned pieces of memory, each cut into cells of one class.
 
-use super::{ALIGN, Class};
+use super::{ALIGN, Class, SMALLEST};
 use crate::task::cell::Head;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::std_atomic;
@@ -21,7 +21,12 @@ pub(super) struct Chunk {
     class: Class,
     /// How many of its cells have ever been handed out. Grows only, under the depot's lock.
     cut: AtomicU32,
+    /// Since when each of its tasks is ready, in pools that ask for it; null until one does.
+    ready_ns: std_atomic::AtomicPtr<Ready>,
 }
+
+/// One place for each of the smallest cells: no two cells have the same.
+type Ready = [std_atomic::AtomicU64; CHUNK / SMALLEST];
 
 /// Memory for more chunks.
 pub(super) struct Spring {
@@ -60,7 +65,14 @@ impl Spring {
         assert!(number <= u32::MAX / PLACES, "heist: more than 64 GiB of tasks");
         let chunk = self.next.cast::<Chunk>();
         // SAFETY: inside of the group, aligned, and nobody else's.
-        unsafe { chunk.write(Chunk { number, class, cut: AtomicU32::new(0) }) };
+        unsafe {
+            chunk.write(Chunk {
+                number,
+                class,
+                cut: AtomicU32::new(0),
+                ready_ns: std_atomic::AtomicPtr::default(),
+            })
+        };
         self.left -= 1;
         // SAFETY: at most the end of the group.
         self.next = unsafe { self.next.add(CHUNK) };
@@ -107,6 +119,28 @@ pub(super) unsafe fn cells(chunk: NonNull<Chunk>) -> impl Iterator<Item = NonNul
     let this = unsafe { chunk.as_ref() };
     // SAFETY: those below `cut` are below the capacity.
     (0..this.cut.load(Ordering::Relaxed)).map(move |index| unsafe { cell(chunk, this.class, index) })
+}
+
+/// Where since when the task in `cell` is ready may be kept.
+pub(in crate::task) fn ready_ns(cell: NonNull<Head>) -> Option<&'static std_atomic::AtomicU64> {
+    let chunk = cell.as_ptr().map_addr(|a| a & !(CHUNK - 1)).cast::<Chunk>();
+    // SAFETY: a cell lies in a chunk, and that begins there. Chunks stay for ever.
+    let ready = unsafe { &(*chunk).ready_ns };
+    // ORDERING: acquire, with the release below: the zeroes are there.
+    let mut all = ready.load(Ordering::Acquire);
+    if all.is_null() {
+        let new = Box::into_raw(Box::new([const { std_atomic::AtomicU64::new(0) }; CHUNK / SMALLEST]));
+        all = match ready.compare_exchange(all, new, Ordering::Release, Ordering::Acquire) {
+            Ok(_) => new,
+            Err(theirs) => {
+                // SAFETY: just made, and nobody has seen it.
+                drop(unsafe { Box::from_raw(new) });
+                theirs
+            }
+        };
+    }
+    // SAFETY: not null, and it stays as long as its chunk: for ever.
+    Some(unsafe { &(&*all)[(cell.as_ptr().addr() & (CHUNK - 1)) / SMALLEST] })
 }
 
 /// A number for the place of a cell that no other place has.
