@@ -41,6 +41,7 @@ impl Config {
         self.parallelism = wanted;
         self.check_rescue(asked == active)?;
         self.check_pin()?;
+        crate::stall::check(self.stall_after)?;
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
         let first = usize::from(pool.config().use_current_thread);
@@ -86,6 +87,7 @@ impl Config {
             pool.follower().start(&pool).map_err(BuildError::Io)?;
         }
         crate::schedtrace::start();
+        crate::stall::start(&pool);
         std::mem::forget(unfinished);
         Ok(pool)
     }

@@ -75,7 +75,10 @@ mod queues;
 mod recorder;
 mod schedtrace;
 mod signal;
+#[cfg_attr(heist_model, path = "stall/none.rs")]
+mod stall;
 mod threads;
+mod waits;
 #[cfg_attr(heist_model, path = "no_watchdog.rs")]
 mod watchdog;
 mod worker;
@@ -118,6 +121,11 @@ pub mod raw {
     /// What a thread can wait for.
     pub mod signal {
         pub use crate::signal::{Awaited, Signal};
+        pub use crate::waits::{Waits, WaitsFor};
+    }
+    /// What a program waits for that does not go on.
+    pub mod stall {
+        pub use crate::stall::*;
     }
     /// Tasks, as far as the pool knows them.
     pub mod task {

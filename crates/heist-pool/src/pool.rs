@@ -10,8 +10,9 @@ use crate::queues::Queues;
 use crate::queues::job::{Callee, JobRef, Payload, StackJob, discard, erased, halt_unwinding};
 use crate::queues::task::{Place, TaskRef};
 use crate::recorder::Recorder;
-use crate::signal::Awaited;
+use crate::signal::{Awaited, Signal};
 use crate::threads::Threads;
+use crate::waits::Waits;
 use crate::worker::Worker;
 use heist_os::{System, WokenFor};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
@@ -62,6 +63,8 @@ pub struct Config {
     pub pin: Pin,
     /// Whether the number of active permits follows what the machine allows.
     pub follow_limits: bool,
+    /// How long a thread or task may not go on before that is reported; `None` for what `HEIST_STALL` says.
+    pub stall_after: Option<Duration>,
     /// Whether polls are timed; `None` for what `HEIST_POLL_HISTOGRAMS` says.
     pub poll_histograms: Option<bool>,
     /// How late a tick may be before another worker takes it, if it does not say itself; `None` for the default.
@@ -284,7 +287,7 @@ impl Pool {
                 self.queues.jobs.push(unsafe { job.as_job_ref() });
                 self.permits.announce(self, WokenFor::Call);
                 match here {
-                    Some(worker) => worker.wait(job.signal(), &()),
+                    Some(worker) => worker.wait(&Called { signal: job.signal(), pool: self }, &()),
                     None => wait_outside(job.signal(), &parker),
                 }
                 job.finish();
@@ -410,6 +413,26 @@ impl Pool {
                  max_threads or the system's limit (ulimit -u, pids.max), or let heist start the threads"
             ));
         }
+    }
+}
+
+/// A call into a pool by a thread of another one.
+struct Called<'a> {
+    signal: &'a Signal,
+    pool: &'a Pool,
+}
+
+impl Awaited for Called<'_> {
+    fn is_over(&self) -> bool {
+        self.signal.is_over()
+    }
+
+    fn announce_wait(&self) -> bool {
+        self.signal.announce_wait()
+    }
+
+    fn what(&self) -> Waits {
+        Waits::call(self.pool)
     }
 }
 

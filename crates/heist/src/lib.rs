@@ -73,6 +73,8 @@ mod pool_tasks;
 mod report;
 #[cfg(feature = "async")]
 mod scope_tasks;
+#[cfg(not(heist_model))]
+pub mod stall;
 mod thread_pool;
 
 pub use builder::{ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder};

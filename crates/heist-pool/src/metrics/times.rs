@@ -50,6 +50,8 @@ pub(crate) struct Times {
 #[derive(Clone, Copy)]
 pub(crate) struct Spent {
     pub state: WorkerState,
+    /// For how long that has been so.
+    pub state_ns: u64,
     /// Up to now, by state.
     pub ns: [u64; STATES.len()],
 }
@@ -96,15 +98,16 @@ impl Times {
                 continue;
             }
             let (state, since_ns) = Self::unpack(word);
-            let mut spent = Spent { state, ns };
+            let state_ns = now_ns.saturating_sub(since_ns);
+            let mut spent = Spent { state, state_ns, ns };
             if state != WorkerState::Gone {
-                spent.ns[state as usize] += now_ns.saturating_sub(since_ns);
+                spent.ns[state as usize] += state_ns;
             }
             return spent;
         }
         // It does not come back, or changes all the time: what is known without the present state.
         let ns = self.spent.each_ref().map(|spent| spent.load(Ordering::Relaxed));
-        Spent { state: WorkerState::Busy, ns }
+        Spent { state: WorkerState::Busy, state_ns: 0, ns }
     }
 }
 

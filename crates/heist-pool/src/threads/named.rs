@@ -6,7 +6,7 @@ use crate::worker::Doing;
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use heist_sync::clock::coarse_ms;
-use heist_sync::lock;
+use heist_sync::{lock, lock_soon};
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
@@ -56,6 +56,18 @@ pub enum ThreadState {
     Tick,
     /// It waits for something, or is inside of `blocking`, and has lent its permit.
     Waiting,
+}
+
+impl ThreadState {
+    pub(crate) fn of(doing: Doing) -> Self {
+        match doing {
+            Doing::Loop => Self::Idle,
+            Doing::Job => Self::Job,
+            Doing::Poll => Self::Poll,
+            Doing::Tick => Self::Tick,
+            Doing::Wait => Self::Waiting,
+        }
+    }
 }
 
 impl fmt::Display for ThreadState {
@@ -182,15 +194,19 @@ impl Threads {
     /// What each of its threads is doing; without guests, and without those that have not begun.
     pub fn now(&self) -> Vec<ThreadNow> {
         let entries = lock(&self.named).clone();
+        self.now_of(&entries).into_iter().map(|(_, now)| now).collect()
+    }
+
+    /// As [`now`](Self::now), each with its number, for one who must not hang.
+    pub(crate) fn try_now(&self) -> Option<Vec<(u16, ThreadNow)>> {
+        let entries = lock_soon(&self.named)?.clone();
+        Some(self.now_of(&entries))
+    }
+
+    fn now_of(&self, entries: &[Arc<Entry>]) -> Vec<(u16, ThreadNow)> {
         let now = |entry: &Arc<Entry>| {
-            let state = match self.table.get(entry.worker.into())?.status().doing() {
-                Doing::Loop => ThreadState::Idle,
-                Doing::Job => ThreadState::Job,
-                Doing::Poll => ThreadState::Poll,
-                Doing::Tick => ThreadState::Tick,
-                Doing::Wait => ThreadState::Waiting,
-            };
-            Some(ThreadNow { name: entry.name.clone(), state, closure: entry.closure() })
+            let state = ThreadState::of(self.table.get(entry.worker.into())?.status().doing());
+            Some((entry.worker, ThreadNow { name: entry.name.clone(), state, closure: entry.closure() }))
         };
         entries.iter().filter_map(now).collect()
     }

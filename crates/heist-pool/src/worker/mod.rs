@@ -245,6 +245,11 @@ impl Worker {
         self.me.spawned.position()
     }
 
+    /// For reports: what this thread blocks on has polled the handle of that task, which has not ended.
+    pub fn note_awaits(&self, task: u64) {
+        self.me.shared.own().set_awaits(task);
+    }
+
     /// Queues a task that became ready on this thread. A guest does not come back to a loop that would run it.
     #[inline]
     pub(crate) fn schedule(&self, task: TaskRef, place: Place) {

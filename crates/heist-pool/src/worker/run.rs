@@ -6,6 +6,7 @@ use super::park::Slept;
 use super::shared::Doing;
 use crate::metrics::WorkerState;
 use crate::process::end_child;
+use heist_sync::StdArc as Arc;
 use heist_trace::Kind;
 
 impl Worker {
@@ -67,8 +68,11 @@ impl Worker {
                 }
             }),
             Found::Tick(tick, taken) => self.run_one(Doing::Tick, 0, || {
-                self.me.shared.own().ticks.add(1);
+                let own = self.me.shared.own();
+                own.ticks.add(1);
+                let outer = own.set_running(Arc::as_ptr(&tick).addr());
                 let took_ns = tick.run(&taken);
+                own.set_running(outer);
                 self.search.note_tick(taken.at_ns, took_ns);
                 self.tasks.note_tick();
             }),

@@ -39,10 +39,12 @@ impl OwnTasks {
         let own = me.shared.own();
         own.polls.add(1);
         let was_polling = self.is_polling.replace(true);
+        let outer = own.set_running(task.as_ptr().addr().get());
         match own.timed.get() {
             None => task.run(),
             Some(polls) => polls.run(task),
         }
+        own.set_running(outer);
         self.is_polling.set(was_polling);
     }
 

@@ -8,6 +8,7 @@ use crate::metrics::WorkerState;
 use crate::queues::forks::{Care, Look, Slot};
 use crate::queues::job::halt_unwinding;
 use crate::signal::Awaited;
+use crate::waits::Waits;
 use heist_policy::{self as policy, WaitStep, WaitView, tuning};
 use heist_sync::clock::Instant;
 use heist_sync::thread;
@@ -156,6 +157,7 @@ impl Worker {
         me.trace(Kind::Block, 0);
         let doing = me.shared.set_doing(Doing::Wait);
         let spent = me.spend_on(WorkerState::Waiting);
+        let waits = me.shared.own().set_waits(target.what());
         let lent = self.permit.lend(me, true);
         let mut least_ns = 0;
         while !target.is_over() {
@@ -197,6 +199,7 @@ impl Worker {
                 let _ = self.permit.lend(me, true);
             }
         }
+        me.shared.own().set_waits(waits);
         me.shared.set_doing(doing);
         self.permit.resume(me, lent);
         me.spend_on(spent);
@@ -230,7 +233,9 @@ impl Worker {
         let aside = self.permit.put_aside(true);
         let doing = me.shared.set_doing(Doing::Wait);
         let spent = me.spend_on(WorkerState::Waiting);
+        let waits = me.shared.own().set_waits(Waits::BLOCKING);
         let result = halt_unwinding(f);
+        me.shared.own().set_waits(waits);
         self.permit.put_back(&aside);
         me.shared.set_doing(doing);
         if !self.permit.is_blocking() && !self.is_orphan() {

@@ -57,7 +57,13 @@ pub(in crate::task) fn clear() -> usize {
     cells.len()
 }
 
-pub(in crate::task) fn ready_ns(_: NonNull<Head>) -> Option<&'static std_atomic::AtomicU64> {
+/// Nothing is kept beside cells.
+pub(in crate::task) struct Beside {
+    pub ready_ns: std_atomic::AtomicU64,
+    pub awaits: std_atomic::AtomicU64,
+}
+
+pub(in crate::task) fn beside(_: NonNull<Head>, _: bool) -> Option<&'static Beside> {
     None
 }
 

@@ -21,12 +21,18 @@ pub(super) struct Chunk {
     class: Class,
     /// How many of its cells have ever been handed out. Grows only, under the depot's lock.
     cut: AtomicU32,
-    /// Since when each of its tasks is ready, in pools that ask for it; null until one does.
-    ready_ns: std_atomic::AtomicPtr<Ready>,
+    /// What is kept beside its cells while somebody asks for it; null until somebody does.
+    beside: std_atomic::AtomicPtr<[Beside; CHUNK / SMALLEST]>,
 }
 
-/// One place for each of the smallest cells: no two cells have the same.
-type Ready = [std_atomic::AtomicU64; CHUNK / SMALLEST];
+/// What is kept beside a cell, for those who want to see. There is one for each of the smallest cells, so no two cells have the same.
+#[derive(Default)]
+pub(in crate::task) struct Beside {
+    /// Since when the task is ready; 0 if nobody has looked.
+    pub ready_ns: std_atomic::AtomicU64,
+    /// The number of the task whose handle it has polled last.
+    pub awaits: std_atomic::AtomicU64,
+}
 
 /// Memory for more chunks.
 pub(super) struct Spring {
@@ -70,7 +76,7 @@ impl Spring {
                 number,
                 class,
                 cut: AtomicU32::new(0),
-                ready_ns: std_atomic::AtomicPtr::default(),
+                beside: std_atomic::AtomicPtr::default(),
             })
         };
         self.left -= 1;
@@ -121,16 +127,19 @@ pub(super) unsafe fn cells(chunk: NonNull<Chunk>) -> impl Iterator<Item = NonNul
     (0..this.cut.load(Ordering::Relaxed)).map(move |index| unsafe { cell(chunk, this.class, index) })
 }
 
-/// Where since when the task in `cell` is ready may be kept.
-pub(in crate::task) fn ready_ns(cell: NonNull<Head>) -> Option<&'static std_atomic::AtomicU64> {
+/// What is kept beside `cell`. `makes`: also if nobody has asked for it so far.
+pub(in crate::task) fn beside(cell: NonNull<Head>, makes: bool) -> Option<&'static Beside> {
     let chunk = cell.as_ptr().map_addr(|a| a & !(CHUNK - 1)).cast::<Chunk>();
     // SAFETY: a cell lies in a chunk, and that begins there. Chunks stay for ever.
-    let ready = unsafe { &(*chunk).ready_ns };
+    let beside = unsafe { &(*chunk).beside };
     // ORDERING: acquire, with the release below: the zeroes are there.
-    let mut all = ready.load(Ordering::Acquire);
+    let mut all = beside.load(Ordering::Acquire);
+    if all.is_null() && !makes {
+        return None;
+    }
     if all.is_null() {
-        let new = Box::into_raw(Box::new([const { std_atomic::AtomicU64::new(0) }; CHUNK / SMALLEST]));
-        all = match ready.compare_exchange(all, new, Ordering::Release, Ordering::Acquire) {
+        let new = Box::into_raw(Box::new(std::array::from_fn(|_| Beside::default())));
+        all = match beside.compare_exchange(all, new, Ordering::Release, Ordering::Acquire) {
             Ok(_) => new,
             Err(theirs) => {
                 // SAFETY: just made, and nobody has seen it.

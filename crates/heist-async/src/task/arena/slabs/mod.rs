@@ -7,7 +7,9 @@ mod magazine;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::task) use {chunk::place, chunk::ready_ns, depot::for_each, magazine::give, magazine::take};
+pub(in crate::task) use {
+    chunk::beside, chunk::place, depot::for_each, depot::try_for_each, magazine::give, magazine::take,
+};
 
 use super::{ALIGN, Class, SIZES, SMALLEST};
 use crate::task::cell::Head;
