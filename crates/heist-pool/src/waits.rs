@@ -6,7 +6,18 @@ use crate::pool::Pool;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Waits(u64);
 
-/// It, taken apart.
+/// What a thread of a pool waits for.
+///
+/// ```
+/// use heist::stall::WaitsFor;
+///
+/// let (send, receive) = std::sync::mpsc::channel();
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// pool.spawn(move || heist::blocking(|| send.send(heist::stall::report()).unwrap()));
+/// let report = receive.recv().unwrap();
+/// assert!(report.pools.iter().flat_map(|pool| &pool.threads).any(|thread| thread.waits_for == WaitsFor::Blocking));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum WaitsFor {

@@ -53,7 +53,7 @@ impl Report {
         super::graph::edges(&self.pools, &self.tasks).into_iter().collect()
     }
 
-    /// The task of that number: [`Id::as_u64`](https://docs.rs/heist/latest/heist/task/struct.Id.html).
+    /// The task of that number, which `task::Id::as_u64` tells.
     ///
     /// ```
     /// assert!(heist::stall::report().task(0).is_none());

@@ -163,6 +163,9 @@ fn look(limit: Duration, long: Duration) -> Report {
     });
     let mut fresh = Seen { history: None, quiet_since: None };
     let mut kept = lock_soon(&WATCH.get().seen);
+    if kept.is_none() {
+        unknown.push("what threads did before");
+    }
     let seen = kept.as_deref_mut().unwrap_or(&mut fresh);
     let mut reports = seen.history.get_or_insert_default().look(&pools, &mut unknown);
     let tasks_now = tasks::get().map(|tasks| {

@@ -14,6 +14,8 @@ use std::ptr;
 use std::time::Duration;
 
 /// What a named closure was given to.
+///
+/// See `heist::stall::Closure` for an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClosureKind {
     /// A detached job.
@@ -30,6 +32,16 @@ const KINDS: [ClosureKind; 4] =
     [ClosureKind::Job, ClosureKind::Install, ClosureKind::Blocking, ClosureKind::Compute];
 
 /// A closure that a thread was inside of a moment ago.
+///
+/// ```
+/// use heist::stall::ClosureKind;
+///
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let report = pool.install(heist::stall::report);
+/// let mut closures = report.pools.iter().flat_map(|pool| &pool.threads).filter_map(|thread| thread.closure);
+/// assert!(closures.any(|closure| closure.kind == ClosureKind::Install && closure.site.file() == file!()));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Closure {
     /// What it was given to.
