@@ -1,9 +1,9 @@
 //! Waiting for a future on a thread.
 
-use crate::asleep;
+use crate::stall;
 use crate::task::turn;
 use heist_pool::raw::pool::outside_parker;
-use heist_pool::raw::signal::Awaited;
+use heist_pool::raw::signal::{Awaited, Waits};
 use heist_pool::raw::worker::Worker;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::planted::is_planted;
@@ -47,6 +47,10 @@ impl Awaited for News {
             Ok(_) | Err(ASLEEP) => true,
             Err(_) => false,
         }
+    }
+
+    fn what(&self) -> Waits {
+        Waits::FUTURE
     }
 
     fn may_end_in_child(&self) -> bool {
@@ -95,9 +99,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             let news = Arc::new(News { state: AtomicU32::new(0), parker: outside_parker() });
             drive(
                 &news,
-                || asleep::wait_outside(&*news, &news.parker),
+                || stall::wait_outside(&*news, &news.parker),
                 |cx| {
-                    let _polling = asleep::Polling::new();
+                    let _polling = stall::Polling::new();
                     future.as_mut().poll(cx)
                 },
             )

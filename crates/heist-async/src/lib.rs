@@ -3,8 +3,6 @@
 // A model of a protocol uses only what belongs to it.
 #![cfg_attr(heist_model, allow(dead_code))]
 
-#[cfg_attr(heist_model, path = "asleep_model.rs")]
-mod asleep;
 mod block_on;
 #[cfg(not(heist_loom))]
 mod block_on_in;
@@ -20,6 +18,8 @@ pub mod net;
 mod offload;
 #[cfg(all(feature = "signal", unix, not(heist_model)))]
 pub mod signal;
+#[cfg_attr(heist_model, path = "stall_model.rs")]
+mod stall;
 pub mod task;
 pub mod time;
 

@@ -14,6 +14,7 @@ pub mod limits;
 mod linux;
 #[cfg_attr(not(all(target_os = "linux", not(any(heist_model, miri)))), path = "process_unknown.rs")]
 mod process;
+pub mod quit;
 pub mod topology;
 #[cfg(test)]
 #[path = "tree_tests.rs"]
@@ -131,6 +132,11 @@ pub trait System: Send + Sync + fmt::Debug {
 
     /// The CPU on which a thread runs, or waits to run. `None` also if it sleeps.
     fn cpu_of_runnable(&self, _thread: ThreadNumber) -> Option<usize> {
+        None
+    }
+
+    /// The function of the kernel in which a thread sleeps, for people to read.
+    fn sleeps_in(&self, _thread: ThreadNumber) -> Option<Box<str>> {
         None
     }
 

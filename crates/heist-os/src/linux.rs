@@ -63,6 +63,12 @@ impl System for Linux {
         parse_cpu_of_runnable(&line[..length])
     }
 
+    fn sleeps_in(&self, thread: ThreadNumber) -> Option<Box<str>> {
+        let name = std::fs::read_to_string(format!("/proc/self/task/{thread}/wchan")).ok()?;
+        let is_name = |name: &&str| !name.is_empty() && *name != "0" && name.len() < 100;
+        Some(name.trim()).filter(is_name).map(Box::from)
+    }
+
     fn mask(&self, thread: Option<ThreadNumber>) -> Option<CpuMask> {
         let mut set = empty_set();
         // SAFETY: it writes at most as much as a set has room for.

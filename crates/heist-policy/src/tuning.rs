@@ -47,6 +47,20 @@ pub const LIFO_STEALABLE_NS: u64 = 3_000;
 /// a blocked one wait for about half a millisecond.
 pub const LOOK_EVERY_NS: u64 = 200_000;
 
+/// A report of stalls looks at every thread twice, this far apart: one that has used no CPU time meanwhile, and does not wait for a core, sleeps.
+///
+/// The kernel adds CPU time up to the nanosecond whenever it is asked, so this need not be long; and somebody waits for the report.
+pub const STALL_LOOK_NS: u64 = 100_000_000;
+
+/// Whoever watches for stalls looks so many times within the time that the program allows, so that a stall is told at most a quarter late.
+pub const STALL_LOOKS: u32 = 4;
+
+/// But at least so often, since a thread that was asleep at two looks might have computed between them.
+pub const STALL_LOOK_MOST_NS: u64 = 1_000_000_000;
+
+/// In a report that somebody asks for, what computes for so long is called long-running, if the program does not say how long that is.
+pub const STALL_LONG_NS: u64 = 1_000_000_000;
+
 /// Looks that find nothing to do come half as often each time, down to this.
 ///
 /// Each one interrupts a worker of a busy server for some microseconds. Go's looks at most every 10 ms; 2 ms keep what begins in

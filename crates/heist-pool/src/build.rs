@@ -42,6 +42,7 @@ impl Config {
         self.check_rescue(asked == active)?;
         self.check_pin()?;
         self.check_clock()?;
+        crate::stall::check(self.stall_after)?;
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
         let first = usize::from(pool.config().use_current_thread);
@@ -91,6 +92,7 @@ impl Config {
         if !pool.config().is_hidden {
             crate::sample::start();
         }
+        crate::stall::start(&pool);
         std::mem::forget(unfinished);
         Ok(pool)
     }

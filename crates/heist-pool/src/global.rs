@@ -30,6 +30,11 @@ pub fn all() -> Vec<Arc<Pool>> {
     lock_all().iter().filter_map(Weak::upgrade).collect()
 }
 
+/// As [`all`], for one who must not hang.
+pub(crate) fn try_all() -> Option<Vec<Arc<Pool>>> {
+    Some(heist_sync::lock_soon(ALL.get())?.iter().filter_map(Weak::upgrade).collect())
+}
+
 /// The global pool, started on first use.
 ///
 /// # Panics

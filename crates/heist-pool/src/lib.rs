@@ -64,6 +64,7 @@ mod driver_lock;
 mod due;
 mod follow;
 mod global;
+mod metrics;
 #[cfg_attr(heist_model, path = "monitor/none.rs")]
 mod monitor;
 mod permits;
@@ -75,7 +76,10 @@ mod recorder;
 mod sample;
 mod schedtrace;
 mod signal;
+#[cfg_attr(heist_model, path = "stall/none.rs")]
+mod stall;
 mod threads;
+mod waits;
 #[cfg_attr(heist_model, path = "no_watchdog.rs")]
 mod watchdog;
 mod worker;
@@ -106,6 +110,10 @@ pub mod raw {
     pub mod job {
         pub use crate::queues::job::{JobRef, Payload, discard, halt_unwinding, heap_job};
     }
+    /// What the pool counts.
+    pub mod metrics {
+        pub use crate::metrics::{Histogram, Metrics, WorkerMetrics, WorkerState};
+    }
     /// The pool.
     pub mod pool {
         pub use crate::places::Pin;
@@ -128,6 +136,11 @@ pub mod raw {
     /// What a thread can wait for.
     pub mod signal {
         pub use crate::signal::{Awaited, Signal};
+        pub use crate::waits::{Waits, WaitsFor};
+    }
+    /// What a program waits for that does not go on.
+    pub mod stall {
+        pub use crate::stall::*;
     }
     /// Tasks, as far as the pool knows them.
     pub mod task {

@@ -11,8 +11,9 @@ use crate::queues::Queues;
 use crate::queues::job::{Callee, JobRef, Payload, StackJob, discard, erased, halt_unwinding};
 use crate::queues::task::{Place, TaskRef};
 use crate::recorder::{self, Recorder};
-use crate::signal::Awaited;
+use crate::signal::{Awaited, Signal};
 use crate::threads::Threads;
+use crate::waits::Waits;
 use crate::worker::Worker;
 use heist_os::{System, WokenFor};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
@@ -61,6 +62,10 @@ pub struct Config {
     pub pin: Pin,
     /// Whether the number of active permits follows what the machine allows.
     pub follow_limits: bool,
+    /// How long a thread or task may not go on before that is reported; `None` for what `HEIST_STALL` says.
+    pub stall_after: Option<Duration>,
+    /// Whether polls are timed; `None` for what `HEIST_POLL_HISTOGRAMS` says.
+    pub poll_histograms: Option<bool>,
     /// How late a tick may be before another worker takes it, if it does not say itself; `None` for the default.
     pub tick_steal_after: Option<Duration>,
     /// Whether it is left out of the list of the process's pools: one of those who look at the others.
@@ -73,6 +78,11 @@ impl Config {
     /// Whether spare threads are to run the jobs behind blocked ones.
     pub(crate) fn rescues(&self) -> bool {
         self.rescue_blocked.unwrap_or_else(|| heist_sync::switch("HEIST_RESCUE") == Some(true))
+    }
+
+    /// Whether polls are timed.
+    pub(crate) fn times_polls(&self) -> bool {
+        self.poll_histograms.unwrap_or_else(|| heist_sync::switch("HEIST_POLL_HISTOGRAMS") == Some(true))
     }
 
     /// Whether thread and permit are one, because the pool can never have a spare thread.
@@ -289,7 +299,7 @@ impl Pool {
                 self.queues.jobs.push(job_ref);
                 self.permits.announce(self, WokenFor::Call);
                 match here {
-                    Some(worker) => worker.wait(job.signal(), &()),
+                    Some(worker) => worker.wait(&Called { signal: job.signal(), pool: self }, &()),
                     None => wait_outside(job.signal(), &parker),
                 }
                 job.finish();
@@ -341,7 +351,7 @@ impl Pool {
             // The parent has it as well, and runs it.
             return;
         }
-        self.watched.note_task();
+        self.watched.note_task(&task);
         recorder::record(self, Kind::Ready, task.number(), || 0);
         match Worker::current_in(self) {
             Some(worker) => worker.schedule(task, place),
@@ -423,6 +433,26 @@ impl Pool {
                  max_threads or the system's limit (ulimit -u, pids.max), or let heist start the threads"
             ));
         }
+    }
+}
+
+/// A call into a pool by a thread of another one.
+struct Called<'a> {
+    signal: &'a Signal,
+    pool: &'a Pool,
+}
+
+impl Awaited for Called<'_> {
+    fn is_over(&self) -> bool {
+        self.signal.is_over()
+    }
+
+    fn announce_wait(&self) -> bool {
+        self.signal.announce_wait()
+    }
+
+    fn what(&self) -> Waits {
+        Waits::call(self.pool)
     }
 }
 

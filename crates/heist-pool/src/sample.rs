@@ -90,8 +90,9 @@ impl PoolNow {
             others: table.iter().filter(is_other).map(look).collect(),
             injected_jobs: queues.jobs.len(),
             injected_tasks: queues.tasks.len(),
-            steals: table.iter().map(WorkerShared::steals).sum(),
-            wakes: table.iter().map(WorkerShared::wakes).sum(),
+            steals: table.iter().map(|worker| worker.own().steals.get()).sum(),
+            wakes: table.iter().map(|worker| worker.own().wakes.get()).sum::<u64>()
+                + pool.permits().wakes_from_outside(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::permits::Count;
 use crate::pool::Pool;
-use crate::worker::{Doing, WorkerShared};
+use crate::worker::Doing;
 use heist_sync::process::PerProcess;
 use heist_sync::std_atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -63,7 +63,7 @@ fn line(pool: &Pool, at: Duration) -> String {
         pool.queues().injected(),
         lengths.join(" "),
         pool.due_ticks(),
-        table.iter().map(WorkerShared::steals).sum::<u64>(),
-        table.iter().map(WorkerShared::wakes).sum::<u64>(),
+        table.iter().map(|worker| worker.own().steals.get()).sum::<u64>(),
+        table.iter().map(|worker| worker.own().wakes.get()).sum::<u64>() + permits.wakes_from_outside(),
     )
 }

@@ -3,6 +3,7 @@
 //! The waiter frees the signal as soon as it sees it set, so the setter must not touch it after that: `set` takes a raw
 //! pointer, keeps the parker alive by itself, and its last access is the swap.
 
+use crate::waits::Waits;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::planted::is_planted;
 use heist_sync::{Parker, StdArc as Arc};
@@ -25,6 +26,10 @@ pub trait Awaited {
     /// Whether it may still end in a child process, if its waiter has forked meanwhile. What the pool's threads end does not.
     fn may_end_in_child(&self) -> bool {
         false
+    }
+    /// What it is, for reports.
+    fn what(&self) -> Waits {
+        Waits::JOBS
     }
 }
 

@@ -119,6 +119,25 @@ pub fn has_ended<T>(handle: &thread::JoinHandle<T>) -> bool {
     has_ended(handle)
 }
 
+/// As [`lock()`], for one who must not hang: `None` if the lock has not been free for a tenth of a second.
+///
+/// ```
+/// let m = heist_sync::Mutex::new(1);
+/// assert_eq!(heist_sync::lock_soon(&m).map(|one| *one), Some(1));
+/// ```
+pub fn lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    use std::sync::TryLockError;
+    for _ in 0..100 {
+        match mutex.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            // Nothing depends on how long this is, so it is std's in every build.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(std::time::Duration::from_millis(1)),
+        }
+    }
+    None
+}
+
 /// Locks a mutex; a panic of an earlier holder does not poison it for the others.
 ///
 /// heist never runs user code under one of its own locks, so a poisoned lock still guards consistent data.

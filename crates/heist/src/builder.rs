@@ -592,6 +592,41 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
+    /// Prints a [report](crate::stall) on standard error when a thread or task of the program has not gone on for so long. The program goes on.
+    /// `HEIST_STALL=5` in the environment asks for 5 s in every pool of the program that does not say. By default nobody looks.
+    ///
+    /// All pools are watched once one asks for it, by one thread; the shortest of their times counts.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).stall_after(Duration::from_secs(5)).build()?;
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`build`](Self::build) fails for a time that is too short to be told, which is 0.1 s.
+    #[must_use]
+    pub fn stall_after(mut self, limit: std::time::Duration) -> Self {
+        self.config.stall_after = Some(limit);
+        self
+    }
+
+    /// Whether the pool's [`metrics`](crate::metrics) have histograms of how long polls take, and of how long tasks are ready before they are
+    /// polled. By default they have not: it takes two looks at the clock for each poll, and one for each task that becomes ready, some 25 ns
+    /// each. `HEIST_POLL_HISTOGRAMS=1` in the environment asks for them in every pool of the program that does not say.
+    ///
+    /// ```
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).poll_histograms(true).build()?;
+    /// assert!(pool.metrics().poll_times().is_some());
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn poll_histograms(mut self, poll_histograms: bool) -> Self {
+        self.config.poll_histograms = Some(poll_histograms);
+        self
+    }
+
     /// How late a tick of this pool may be before another worker takes it over, if the tick does not say itself
     /// ([`tick::Builder::steal_after`](crate::tick::Builder::steal_after)). 3 ms unless this says otherwise. Needs the feature `tick`.
     ///

@@ -65,6 +65,7 @@
 //! [`blocking`], [`WorkerLocal`], [`trace`] and [`ThreadPool`], and builds four crates of others instead of six.
 
 mod builder;
+pub mod metrics;
 #[cfg(all(feature = "async", not(heist_model)))]
 mod pool_compute;
 #[cfg(feature = "async")]
@@ -73,6 +74,8 @@ mod pool_tasks;
 mod report;
 #[cfg(feature = "async")]
 mod scope_tasks;
+#[cfg(not(heist_model))]
+pub mod stall;
 mod thread_pool;
 
 pub use builder::{ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -87,6 +90,7 @@ pub use heist_fork::{
 pub use heist_iter::{
     array, collections, iter, option, range, range_inclusive, result, slice, str, string, vec,
 };
+pub use metrics::metrics;
 #[cfg(feature = "async")]
 pub use scope_tasks::SpawnTask;
 pub use thread_pool::{SetNumThreadsError, ShutdownError, ThreadPool};

@@ -2,9 +2,10 @@
 //! here; what workers are inside of, the pools tell.
 
 use heist_pool::raw::pool::Pool;
+use heist_pool::raw::stall::CallReport;
 use heist_pool::raw::threads::{Closure, ClosureKind};
 use heist_sync::process::{Origin, PerProcess};
-use heist_sync::{Mutex, lock};
+use heist_sync::{Mutex, lock, lock_soon};
 use std::fmt;
 use std::panic::Location;
 use std::time::{Duration, Instant};
@@ -218,6 +219,18 @@ fn collect(wanted: impl Fn(&Entry) -> bool) -> Vec<CallInfo> {
         }));
     }
     all
+}
+
+/// The closures of `spawn_blocking` and `compute`, for a report of stalls. `None` if they cannot be had now.
+pub(crate) fn calls_for_report() -> Option<Vec<CallReport>> {
+    let mut all = Vec::new();
+    for list in CALLS.get() {
+        all.extend(lock_soon(list)?.entries.iter().flatten().map(|entry| {
+            let Entry { kind, name, site, is_running, since, .. } = entry;
+            CallReport::new(name.clone(), site, *kind == CallKind::Compute, *is_running, since.elapsed())
+        }));
+    }
+    Some(all)
 }
 
 /// The closures that were given to heist, in any pool, each as it was at some moment during the call: those of

@@ -14,6 +14,7 @@ pub use compute::{Compute, compute, compute_in};
 pub use pinned::spawn_pinned;
 
 pub(crate) use blocking::begin_blocking;
+pub(crate) use calls::calls_for_report;
 pub(crate) use pinned::begin_pinned;
 
 use crate::task;

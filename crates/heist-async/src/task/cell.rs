@@ -12,6 +12,7 @@ use heist_pool::raw::task::{Header, Place, TaskRef, Vtable as PoolVtable};
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::cell::UnsafeCell;
 use heist_sync::clock::coarse_ms;
+use heist_sync::std_atomic;
 use std::alloc::Layout;
 use std::future::Future;
 use std::mem::{self, ManuallyDrop, MaybeUninit, offset_of};
@@ -28,6 +29,8 @@ pub(crate) struct Vtable {
     stage: usize,
     /// The stage's layout if it is on the heap: too large for a cell.
     boxed: Option<Layout>,
+    /// Of the future's type.
+    type_name: fn() -> &'static str,
     name: unsafe fn(Raw) -> Option<&'static str>,
     drop_tail: Option<unsafe fn(Raw)>,
 }
@@ -109,7 +112,8 @@ impl<F: Future, X: Tail> Task<F, X> {
         if Self::IS_BOXED { offset_of!(Boxed<F, X>, stage) } else { offset_of!(Inline<F, X>, stage) };
 
     const VTABLE: &'static Vtable = &Vtable {
-        pool: PoolVtable { run: Self::run, name: trace_name },
+        pool: PoolVtable { run: Self::run, name: trace_name, ready_ns: Self::ready_ns },
+        type_name: std::any::type_name::<F>,
         class: Class::of(Self::LAYOUT),
         stage: Self::STAGE,
         boxed: if Self::IS_BOXED { Some(Layout::new::<Stage<F>>()) } else { None },
@@ -171,6 +175,10 @@ impl<F: Future, X: Tail> Task<F, X> {
         unsafe { mem::transmute::<Option<&str>, Option<&'static str>>(Self::tail(task).name()) }
     }
 
+    unsafe fn ready_ns(header: NonNull<Header>) -> Option<&'static std_atomic::AtomicU64> {
+        arena::beside(header.cast(), true).map(|beside| &beside.ready_ns)
+    }
+
     unsafe fn drop_tail(task: Raw) {
         // SAFETY: called once, by `free`.
         unsafe { task.as_ptr().byte_add(Self::TAIL).cast::<X>().drop_in_place() };
@@ -223,6 +231,25 @@ impl Raw {
         unsafe { (self.vtable().name)(*self) }
     }
 
+    /// The name of its future's type.
+    pub(super) fn type_name(self) -> &'static str {
+        (self.vtable().type_name)()
+    }
+
+    /// For reports: the number of the task whose handle it has polled last, and which had not ended.
+    pub(super) fn awaits(self) -> Option<u64> {
+        let awaits = arena::beside(self.0, false)?.awaits.load(Ordering::Relaxed);
+        Some(awaits).filter(|&task| task != 0)
+    }
+
+    /// For reports: it has polled the handle of that task, which has not ended.
+    #[cold]
+    pub(super) fn note_awaits(self, task: Id) {
+        if let Some(beside) = arena::beside(self.0, true) {
+            beside.awaits.store(task.as_u64(), Ordering::Relaxed);
+        }
+    }
+
     /// Where the future is, and later the output or the payload.
     #[inline]
     pub(super) fn stage(self) -> *mut () {
@@ -261,7 +288,7 @@ impl Raw {
     /// It waits, is detached, and nobody can wake it any more.
     #[cold]
     pub(super) fn tell_leak(self) {
-        crate::asleep::leaked(self.id(), self.name(), self.site());
+        crate::stall::leaked(self.id(), self.name(), self.site());
     }
 
     /// What one who kept the task does after it let go. `keep` is the task's pool: the task may be gone as soon as it is queued,

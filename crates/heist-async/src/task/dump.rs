@@ -4,6 +4,7 @@ use super::cell::{Head, Raw};
 use super::state::Word;
 use super::{Id, arena, handle};
 use heist_pool::raw::pool::Pool;
+use heist_pool::raw::stall::{TaskReport, TaskState};
 use heist_sync::clock::coarse_ms;
 use std::fmt;
 use std::panic::Location;
@@ -224,6 +225,27 @@ fn collect(mut wanted: impl FnMut(&Pin) -> bool) -> Vec<Info> {
 /// ```
 pub fn dump() -> Vec<Info> {
     collect(|pin| !pin.word.is_done() || pin.word.has_handle())
+}
+
+/// Every task that has not ended, for a report of stalls. `None` if they cannot be had now.
+pub(crate) fn for_report() -> Option<Vec<TaskReport>> {
+    let now_ms = coarse_ms();
+    let mut all = Vec::new();
+    let report = |pin: &Pin| {
+        let Info { id, name, site, state, since, wakers } = pin.info(now_ms);
+        let state = match state {
+            State::Running => TaskState::Running,
+            State::Scheduled => TaskState::Scheduled,
+            State::Waiting => TaskState::Waiting,
+            State::Leaked => TaskState::Leaked,
+            State::Done => return None,
+        };
+        let (id, shown, name) = (id.as_u64(), id.to_string().into(), name.map(String::into_boxed_str));
+        let (type_name, awaits) = (pin.task.type_name(), pin.task.awaits());
+        let address = pin.task.as_ptr().addr();
+        Some(TaskReport::new(id, shown, name, site, type_name, state, since, wakers, awaits, address))
+    };
+    arena::try_for_each(|cell| all.extend(Pin::new(cell).as_ref().and_then(report))).then_some(all)
 }
 
 /// As [`dump`], only tasks of `pool` that have not ended.

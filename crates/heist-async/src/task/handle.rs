@@ -2,10 +2,12 @@
 
 use super::cell::{Head, Raw};
 use super::state::{Loose, Outcome, Word};
-use super::{Id, JoinError};
+use super::{Id, JoinError, turn};
 use crate::budget;
 use heist_pool::raw::job::Payload;
+use heist_pool::raw::stall;
 use heist_pool::raw::task::Place;
+use heist_pool::raw::worker::Worker;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
@@ -201,9 +203,22 @@ impl<T> Future for JoinHandle<T> {
                 return Poll::Ready(Err(self.give_up()));
             }
             if self.offer(cx.waker()) {
+                if stall::is_watched() {
+                    note_awaits(self.id());
+                }
                 return Poll::Pending;
             }
         }
+    }
+}
+
+/// For reports: whatever the calling thread polls awaits that task.
+#[cold]
+fn note_awaits(task: Id) {
+    match (turn::task(), Worker::current()) {
+        (Some(here), _) => here.note_awaits(task),
+        (None, Some(worker)) => worker.note_awaits(task.as_u64()),
+        (None, None) => {}
     }
 }
 

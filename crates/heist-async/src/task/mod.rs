@@ -156,6 +156,9 @@ pub use crate::offload::{
     spawn_blocking, spawn_pinned,
 };
 
+#[cfg(not(heist_model))]
+pub(crate) use dump::for_report;
+
 /// The id of the task that the calling thread polls, or `None` outside of tasks.
 ///
 /// ```

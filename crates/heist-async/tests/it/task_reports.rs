@@ -12,12 +12,12 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// Runs the ignored test `name` with a stderr to which nothing can be written.
-fn in_own_process(name: &str, deadlock: &str) {
+fn in_own_process(name: &str, stall: &str) {
     let output = Command::new("sh")
         .args(["-c", "exec \"$0\" --exact --ignored --nocapture --test-threads=1 \"$1\" 2>/dev/full"])
         .arg(std::env::current_exe().unwrap())
         .arg(child::test_name(module_path!(), name))
-        .env("HEIST_DEADLOCK", deadlock)
+        .env("HEIST_STALL", stall)
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -26,7 +26,7 @@ fn in_own_process(name: &str, deadlock: &str) {
 
 #[test]
 fn a_task_that_leaks() {
-    in_own_process("a_task_that_leaks_inside", "report");
+    in_own_process("a_task_that_leaks_inside", "0.5");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_setting_that_means_nothing_inside() {
 /// For as long as it takes to be sure that nothing can happen; a thread of the program's own ends the wait.
 #[test]
 fn all_are_asleep() {
-    in_own_process("all_are_asleep_inside", "report");
+    in_own_process("all_are_asleep_inside", "0.5");
 }
 
 #[test]

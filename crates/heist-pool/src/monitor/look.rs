@@ -155,14 +155,7 @@ impl Look {
 
     /// The permit that the thread holds.
     fn index_of(&self, pool: &Pool, worker: &WorkerShared) -> Option<u16> {
-        let home = worker.home();
-        if pool.permits().words().get(home).is_by(worker.id()) {
-            return Some(home);
-        }
-        (0..)
-            .zip(pool.permits().words().iter())
-            .find(|(_, hold)| hold.is_by(worker.id()))
-            .map(|(index, _)| index)
+        pool.permits().words().index_of(worker.id(), worker.home())
     }
 
     /// Whether the thread is in the same poll, tick or job as at the last look. A poll or a tick is then known to be a long one.

@@ -11,15 +11,18 @@ mod look;
 pub use look::Look;
 pub(crate) use look::release;
 
+use crate::metrics::note_ready;
 use crate::pool::{Config, Pool};
+use crate::queues::task::{Header, TaskRef};
 use flag::Flag;
 use heist_os::WokenFor;
 use heist_policy::tuning;
-use heist_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use heist_sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
 use heist_sync::process::PerProcess;
 use heist_sync::{Condvar, Mutex, lock};
 use look::Next;
 use std::io;
+use std::ptr::NonNull;
 use std::sync::{PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -44,13 +47,18 @@ pub(crate) fn start() {
     MONITOR.get().start();
 }
 
+/// The pool has run tasks: jobs may wait behind a poll that blocks.
+const HAS_TASKS: u8 = 1;
+/// Polls are timed, and so is how long tasks wait for them.
+const IS_TIMED: u8 = 2;
+
 /// Whether a pool is being watched; in front of the monitor's lock.
 #[derive(Debug)]
 pub struct Watched {
     pool: Weak<Pool>,
     is_on: Flag,
-    /// It has run tasks: jobs may wait behind a poll that blocks.
-    has_tasks: AtomicBool,
+    /// What its tasks are to the monitor and to histograms: [`HAS_TASKS`], [`IS_TIMED`].
+    tasks: AtomicU8,
     /// The program wants spare threads for jobs behind blocked ones.
     rescues: bool,
     has_warned: AtomicBool,
@@ -63,7 +71,7 @@ impl Watched {
         Self {
             pool,
             is_on: Flag::new(),
-            has_tasks: AtomicBool::new(false),
+            tasks: AtomicU8::new(if config.times_polls() { IS_TIMED } else { 0 }),
             rescues: config.rescues(),
             has_warned: AtomicBool::new(false),
             planned_ns: AtomicU64::new(0),
@@ -72,15 +80,35 @@ impl Watched {
 
     /// A task is queued.
     #[inline]
-    pub fn note_task(&self) {
-        if !self.has_tasks.load(Ordering::Relaxed) {
-            self.has_tasks.store(true, Ordering::Relaxed);
+    pub fn note_task(&self, task: &TaskRef) {
+        let tasks = self.tasks.load(Ordering::Relaxed);
+        if tasks != HAS_TASKS {
+            // SAFETY: the caller has it.
+            unsafe { self.note_task_slow(tasks, task.as_ptr()) };
         }
+    }
+
+    /// By value, so that the task of the usual way stays in a register.
+    ///
+    /// # Safety
+    /// As for [`note_ready`].
+    #[cold]
+    unsafe fn note_task_slow(&self, tasks: u8, task: NonNull<Header>) {
+        self.tasks.store(tasks | HAS_TASKS, Ordering::Relaxed);
+        if tasks & IS_TIMED != 0 {
+            // SAFETY: by the caller.
+            unsafe { note_ready(task) };
+        }
+    }
+
+    /// Whether polls are timed.
+    pub fn times_polls(&self) -> bool {
+        self.tasks.load(Ordering::Relaxed) & IS_TIMED != 0
     }
 
     /// Whether jobs that wait while every permit is in use are the monitor's business.
     fn minds_jobs(&self) -> bool {
-        self.rescues || self.has_tasks.load(Ordering::Relaxed)
+        self.rescues || self.tasks.load(Ordering::Relaxed) & HAS_TASKS != 0
     }
 
     /// As [`watch`](Self::watch), for work of this kind that nobody is free for.

@@ -4,6 +4,7 @@
 mod flag;
 
 use crate::pool::{Config, Pool};
+use crate::queues::task::TaskRef;
 use heist_os::WokenFor;
 use std::sync::Weak;
 
@@ -14,7 +15,11 @@ impl Watched {
         Self
     }
 
-    pub fn note_task(&self) {}
+    pub fn note_task(&self, _: &TaskRef) {}
+
+    pub fn times_polls(&self) -> bool {
+        false
+    }
 
     pub fn watch(&self) {}
 

@@ -11,20 +11,21 @@ mod loom;
 mod tests;
 
 pub use counters::{Count, Counters};
+pub use hold::Hold;
 pub use ledger::{Grant, Ledger, TakeBack, Wake};
 pub use words::{AtBottom, Words};
 
 use crate::pool::Pool;
 use crate::recorder;
 use crate::threads::{Table, ThreadStart};
-use crate::worker::{Given, Role, WorkerShared};
+use crate::worker::{Given, Role, Worker, WorkerShared};
 use crossbeam_utils::CachePadded;
 use heist_os::WokenFor;
 use heist_policy as policy;
 use heist_sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use heist_sync::barrier;
 use heist_sync::planted::is_planted;
-use heist_sync::{Mutex, MutexGuard, StdArc as Arc, lock};
+use heist_sync::{Mutex, MutexGuard, StdArc as Arc, lock, std_atomic};
 use heist_trace::Kind;
 
 /// The ledger, and the words in front of it that running threads read without the lock.
@@ -38,6 +39,8 @@ pub struct Permits {
     resumed: AtomicUsize,
     words: Arc<Words>,
     ledger: Mutex<Ledger>,
+    /// How often a thread that is none of the pool's has woken one that is. To be shown, so it is not for the checkers.
+    wakes_from_outside: std_atomic::AtomicU64,
 }
 
 /// The open ledger. What it says of free permits is published when it is closed.
@@ -58,6 +61,7 @@ impl Permits {
             resumed: AtomicUsize::new(n),
             ledger: Mutex::new(Ledger::new(Arc::clone(&words), n, is_bound)),
             words,
+            wakes_from_outside: std_atomic::AtomicU64::new(0),
         }
     }
 
@@ -109,7 +113,7 @@ impl Permits {
             worker.give(Given::Permit(grant.index));
         }
         drop(open);
-        granted.iter().for_each(|worker| worker.wake(WokenFor::Task));
+        granted.iter().for_each(|worker| worker.wake(self, WokenFor::Task));
         if n == 0 {
             return;
         }
@@ -127,6 +131,19 @@ impl Permits {
         // It may have had no reason to rise, and now has.
         pool.hasten_all();
         pool.watched().watch();
+    }
+
+    /// The calling thread wakes one of the pool's.
+    pub fn note_wake(&self) {
+        match Worker::current().filter(|worker| std::ptr::eq(worker.pool().permits(), self)) {
+            Some(worker) => worker.shared().own().wakes.add(1),
+            None => drop(self.wakes_from_outside.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
+    /// How often a thread that is none of the pool's has woken one that is.
+    pub fn wakes_from_outside(&self) -> u64 {
+        self.wakes_from_outside.load(Ordering::Relaxed)
     }
 
     /// Who holds which permit.
@@ -332,8 +349,9 @@ impl Open<'_> {
         let Some(worker) = self.unpark_any().and_then(|id| table.get(id.into())) else { return Some(self) };
         self.count(Count::Overtaking);
         worker.give(Given::Tasks);
+        let permits = self.permits;
         drop(self);
-        worker.wake(WokenFor::Task);
+        worker.wake(permits, WokenFor::Task);
         None
     }
 
@@ -350,8 +368,9 @@ impl Open<'_> {
     pub fn grant(self, table: &Table, grant: Grant, what: WokenFor) {
         let worker = table.get(grant.thread.into()).expect("whoever is in the ledger is in the table");
         worker.give(Given::Permit(grant.index));
+        let permits = self.permits;
         drop(self);
-        worker.wake(what);
+        worker.wake(permits, what);
     }
 }
 

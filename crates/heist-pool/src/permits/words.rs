@@ -36,6 +36,14 @@ impl Words {
         Hold(self.holds[usize::from(index)].load(Ordering::Relaxed))
     }
 
+    /// The permit that `thread` holds. `home`: the one that it had last.
+    pub fn index_of(&self, thread: u16, home: u16) -> Option<u16> {
+        if self.get(home).is_by(thread) {
+            return Some(home);
+        }
+        (0..).zip(self.iter()).find(|(_, hold)| hold.is_by(thread)).map(|(index, _)| index)
+    }
+
     /// All of them, by index.
     pub fn iter(&self) -> impl Iterator<Item = Hold> {
         self.holds.iter().map(|word| Hold(word.load(Ordering::Relaxed)))

@@ -200,7 +200,7 @@ mod tests {
     use crate::queues::task::Vtable;
     use std::collections::VecDeque;
 
-    static VTABLE: Vtable = Vtable { run: |_| (), name: |_| 0 };
+    static VTABLE: Vtable = Vtable { run: |_| (), name: |_| 0, ready_ns: |_| None };
 
     /// Tasks that are told apart by their address.
     fn tasks(n: usize) -> Vec<Header> {

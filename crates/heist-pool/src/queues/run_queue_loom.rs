@@ -16,7 +16,7 @@ struct Counted {
     made: loom::cell::UnsafeCell<u32>,
 }
 
-static VTABLE: Vtable = Vtable { run, name: |_| 0 };
+static VTABLE: Vtable = Vtable { run, name: |_| 0, ready_ns: |_| None };
 
 unsafe fn run(header: NonNull<Header>) {
     // SAFETY: the header is the first field of a `Counted`, kept by the model.

@@ -3,6 +3,8 @@
 //! What a task is, when it is finished and who frees it is its maker's business. The pool promises that each [`TaskRef`]
 //! handed to it is run exactly once, on one of its threads.
 
+// To be shown, so it is not for the checkers.
+use heist_sync::std_atomic::AtomicU64;
 use std::ptr::NonNull;
 
 /// What the pool calls.
@@ -13,6 +15,8 @@ pub struct Vtable {
     pub run: unsafe fn(NonNull<Header>),
     /// What the task is called, as a [number of a name](heist_trace::name); 0 if it has none. Called between two turns.
     pub name: unsafe fn(NonNull<Header>) -> u32,
+    /// Where the pool may keep since when the task is ready, if anywhere.
+    pub ready_ns: unsafe fn(NonNull<Header>) -> Option<&'static AtomicU64>,
 }
 
 /// The first field of every task.
@@ -55,7 +59,7 @@ unsafe impl Send for TaskRef {}
 impl TaskRef {
     /// # Safety
     /// `header` is the first field of a task, stays valid until the turn that this gives it is over, and
-    /// `(vtable.run)(header)` is sound once, on any thread. There is at most one `TaskRef` of a task at a time.
+    /// `(vtable.run)(header)` is sound once, on any thread, and `(vtable.ready_ns)(header)` before that. There is at most one `TaskRef` of a task at a time.
     #[inline]
     pub unsafe fn from_raw(header: NonNull<Header>) -> Self {
         Self(header)
@@ -91,6 +95,15 @@ impl TaskRef {
         // SAFETY: by the contract of `from_raw`; `self` is gone, so once.
         unsafe { (self.0.as_ref().vtable.as_ref().run)(self.0) }
     }
+}
+
+/// Where since when a task is ready is kept, in a pool that asks for it; 0 if it was not.
+///
+/// # Safety
+/// The caller has its `TaskRef`.
+pub(crate) unsafe fn ready_ns(task: NonNull<Header>) -> Option<&'static AtomicU64> {
+    // SAFETY: by the contract of `from_raw`; the task is there until its turn is over.
+    unsafe { (task.as_ref().vtable.as_ref().ready_ns)(task) }
 }
 
 /// Where a task that became ready goes.

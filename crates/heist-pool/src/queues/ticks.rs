@@ -13,7 +13,7 @@ use heist_policy::tick::TickView;
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use heist_sync::planted::is_planted;
-use heist_sync::{Mutex, StdArc as Arc, lock, prefetch};
+use heist_sync::{Mutex, StdArc as Arc, lock, lock_soon, prefetch};
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::sync::Weak;
@@ -318,6 +318,14 @@ impl Ticks {
     pub(crate) fn go_on(&self) {
         let ticks: Vec<_> = lock(&self.all).ticks.values().filter_map(Weak::upgrade).collect();
         ticks.into_iter().for_each(Tick::go_on);
+    }
+
+    /// As [`running`](Self::running), each with its address, for one who must not hang.
+    pub(crate) fn try_running(&self) -> Option<Vec<(usize, TickNow)>> {
+        let all: Vec<_> = lock_soon(&self.all)?.ticks.values().filter_map(Weak::upgrade).collect();
+        let now_ns = self.now_ns();
+        let running = |tick: &TickRef| Some((Arc::as_ptr(tick).addr(), tick.running(now_ns)?));
+        Some(all.iter().filter_map(running).collect())
     }
 
     /// The pool is closing: no more ticks, and those that are there end.

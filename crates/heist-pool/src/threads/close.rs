@@ -37,7 +37,7 @@ impl Threads {
         let parked: Vec<_> = open.dismiss().into_iter().filter_map(|id| self.table.get(id.into())).collect();
         parked.iter().for_each(|worker| worker.give(Given::Leave));
         drop(open);
-        parked.iter().for_each(|worker| worker.wake(WokenFor::Task));
+        parked.iter().for_each(|worker| worker.wake(pool.permits(), WokenFor::Task));
         // LIVENESS: a task that became ready while the phase changed. Our phase before our look; partner: `schedule_outside`.
         fence(Ordering::SeqCst);
         if !pool.queues().tasks.is_empty() {

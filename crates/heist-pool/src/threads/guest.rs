@@ -93,6 +93,7 @@ impl Drop for Joined {
         }
         if let Some(worker) = &self.0 {
             worker.pool().threads().has_maker.store(false, Ordering::Relaxed);
+            worker.shared().own().is_maker.store(false, Ordering::Relaxed);
             leave(worker);
         }
         if let Some(worker) = self.0.take() {
@@ -163,6 +164,7 @@ pub fn adopt_current_thread(pool: &Arc<Pool>, index: usize) -> bool {
     debug_assert_eq!(got, Some(index));
     let joined = Box::new(Joined(Some(Worker::new(Arc::clone(pool), shared, Role::Guest))));
     if let Some(worker) = &joined.0 {
+        worker.shared().own().is_maker.store(true, Ordering::Relaxed);
         // SAFETY: the box does not move, and leaves when it is dropped, at the latest when this thread ends.
         unsafe { enter(worker, index) };
     }

@@ -83,6 +83,11 @@ impl Threads {
         self.live.load(Ordering::Relaxed) + self.guests.load(Ordering::Relaxed)
     }
 
+    /// How many of these are threads of the program's own.
+    pub(crate) fn guests(&self) -> usize {
+        self.guests.load(Ordering::Relaxed)
+    }
+
     /// Whether a thread of the program's own may work in the pool.
     pub(crate) fn takes_guests(&self) -> bool {
         self.takes_guests.load(Ordering::Relaxed)

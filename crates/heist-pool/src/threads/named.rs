@@ -6,7 +6,7 @@ use crate::worker::{Doing, Worker};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use heist_sync::clock::coarse_ms;
-use heist_sync::lock;
+use heist_sync::{lock, lock_soon};
 use heist_trace::{Kind, name};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ use std::ptr;
 use std::time::Duration;
 
 /// What a named closure was given to.
+///
+/// See `heist::stall::Closure` for an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClosureKind {
     /// A detached job.
@@ -32,6 +34,16 @@ const KINDS: [ClosureKind; 4] =
     [ClosureKind::Job, ClosureKind::Install, ClosureKind::Blocking, ClosureKind::Compute];
 
 /// A closure that a thread was inside of a moment ago.
+///
+/// ```
+/// use heist::stall::ClosureKind;
+///
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(1).build()?;
+/// let report = pool.install(heist::stall::report);
+/// let mut closures = report.pools.iter().flat_map(|pool| &pool.threads).filter_map(|thread| thread.closure);
+/// assert!(closures.any(|closure| closure.kind == ClosureKind::Install && closure.site.file() == file!()));
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Closure {
     /// What it was given to.
@@ -58,6 +70,18 @@ pub enum ThreadState {
     Tick,
     /// It waits for something, or is inside of `blocking`, and has lent its permit.
     Waiting,
+}
+
+impl ThreadState {
+    pub(crate) fn of(doing: Doing) -> Self {
+        match doing {
+            Doing::Loop => Self::Idle,
+            Doing::Job => Self::Job,
+            Doing::Poll => Self::Poll,
+            Doing::Tick => Self::Tick,
+            Doing::Wait => Self::Waiting,
+        }
+    }
 }
 
 impl fmt::Display for ThreadState {
@@ -217,15 +241,19 @@ impl Threads {
     /// What each of its threads is doing; without guests, and without those that have not begun.
     pub fn now(&self) -> Vec<ThreadNow> {
         let entries = lock(&self.named).clone();
+        self.now_of(&entries).into_iter().map(|(_, now)| now).collect()
+    }
+
+    /// As [`now`](Self::now), each with its number, for one who must not hang.
+    pub(crate) fn try_now(&self) -> Option<Vec<(u16, ThreadNow)>> {
+        let entries = lock_soon(&self.named)?.clone();
+        Some(self.now_of(&entries))
+    }
+
+    fn now_of(&self, entries: &[Arc<Entry>]) -> Vec<(u16, ThreadNow)> {
         let now = |entry: &Arc<Entry>| {
-            let state = match self.table.get(entry.worker.into())?.status().doing() {
-                Doing::Loop => ThreadState::Idle,
-                Doing::Job => ThreadState::Job,
-                Doing::Poll => ThreadState::Poll,
-                Doing::Tick => ThreadState::Tick,
-                Doing::Wait => ThreadState::Waiting,
-            };
-            Some(ThreadNow { name: entry.name.clone(), state, closure: entry.closure() })
+            let state = ThreadState::of(self.table.get(entry.worker.into())?.status().doing());
+            Some((entry.worker, ThreadNow { name: entry.name.clone(), state, closure: entry.closure() }))
         };
         entries.iter().filter_map(now).collect()
     }

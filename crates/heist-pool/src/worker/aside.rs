@@ -8,6 +8,7 @@
 
 use super::Worker;
 use super::shared::{Doing, Role};
+use crate::metrics::WorkerState;
 use heist_policy::tuning;
 use heist_sync::clock::Instant;
 use std::cell::Cell;
@@ -49,6 +50,7 @@ impl Worker {
         let me = &self.me;
         let look = Duration::from_nanos(tuning::ASIDE_LOOK_NS);
         let doing = me.shared.set_doing(Doing::Wait);
+        let spent = me.spend_on(WorkerState::Waiting);
         // Shares everything, and leaves the permit to those who have asked for its index.
         let lent = self.permit.lend(me, false);
         let turns = self.aside.turns.replace(0);
@@ -71,5 +73,6 @@ impl Worker {
         }
         me.shared.set_doing(doing);
         self.permit.resume(me, lent);
+        me.spend_on(spent);
     }
 }

@@ -5,6 +5,7 @@ use super::permit::OwnPermit;
 use super::shared::Role;
 use super::tasks::OwnTasks;
 use super::{Status, WorkerShared};
+use crate::metrics::WorkerState;
 use crate::permits::{Count, Counters};
 use crate::places::Places;
 use crate::queues::forks::{Care, Claimed, Look};
@@ -101,14 +102,16 @@ impl Memory {
         let table = me.pool.threads().table();
         let care = Care::in_round(self.round);
         self.round = self.round.wrapping_add(1);
+        let own = me.shared.own();
         for victim in victims.filter_map(|v| table.get(v)) {
+            own.steals_tried.add(1);
             let mut found = if what == What::Tasks { None } else { self.steal_job(victim, care) };
             if found.is_none() && what != What::Jobs {
                 found = self.steal_task(me, victim, what);
             }
             if found.is_some() {
                 me.trace(Kind::Steal, u32::from(victim.id()));
-                me.shared.note_steal();
+                own.steals.add(1);
                 return found;
             }
         }
@@ -227,6 +230,7 @@ impl Search {
                 return None;
             }
             self.is_on.set(true);
+            me.spend_on(WorkerState::Searching);
         }
         me.trace(Kind::Search, 0);
         let limits = match self.last.get() {
@@ -439,9 +443,14 @@ impl Search {
     /// A searcher has something to do: it stops searching, and if it was the last, another takes its place.
     #[inline]
     pub fn end(&self, me: &Me, found: &Found<'_>) {
-        if !self.is_on.replace(false) {
-            return;
+        if self.is_on.replace(false) {
+            self.end_searcher(me, found);
         }
+    }
+
+    #[inline(never)]
+    fn end_searcher(&self, me: &Me, found: &Found<'_>) {
+        me.spend_on(WorkerState::Busy);
         let counters = me.permits().end_search();
         let silent = is_planted("idle_last_searcher_is_silent");
         if matches!(found, Found::Tick(..)) && !owes_a_search(me, counters) {

@@ -592,7 +592,7 @@ unsafe impl Send for Task {}
 // SAFETY: as above.
 unsafe impl Sync for Task {}
 
-static VTABLE: Vtable = Vtable { run: poll, name: |_| 0 };
+static VTABLE: Vtable = Vtable { run: poll, name: |_| 0, ready_ns: |_| None };
 
 unsafe fn poll(header: NonNull<Header>) {
     // SAFETY: the header is the first field of a `Task`, kept by the model.
@@ -802,7 +802,7 @@ unsafe impl Send for ForkingTask {}
 // SAFETY: as above.
 unsafe impl Sync for ForkingTask {}
 
-static FORKING: Vtable = Vtable { run: poll_forking, name: |_| 0 };
+static FORKING: Vtable = Vtable { run: poll_forking, name: |_| 0, ready_ns: |_| None };
 
 unsafe fn poll_forking(header: NonNull<Header>) {
     // SAFETY: the header is the first field of a `ForkingTask`, kept by the model.

@@ -1,6 +1,7 @@
 //! Who the thread is, and the owner's ends of its queues.
 
 use super::WorkerShared;
+use crate::metrics::WorkerState;
 use crate::permits::Permits;
 use crate::pool::Pool;
 use crate::queues::forks::Hot;
@@ -103,6 +104,11 @@ impl Me {
         }
     }
 
+    /// This thread spends its time on something else from here on. Returns what it did before.
+    pub fn spend_on(&self, state: WorkerState) -> WorkerState {
+        self.shared.own().times.switch(state)
+    }
+
     /// Something of this thread's stack was shared, behind a fence.
     pub fn announce_shared(&self) {
         self.shared.note_cpu(&self.pool);
@@ -126,7 +132,10 @@ impl Me {
     /// Puts a task at the end of the own run queue. Tells nobody.
     #[inline]
     pub fn push_task(&self, task: TaskRef) {
-        self.shared.tasks.push(task, |old| self.pool.queues().tasks.push_batch(old));
+        self.shared.tasks.push(task, |old| {
+            self.shared.own().overflows.add(1);
+            self.pool.queues().tasks.push_batch(old);
+        });
     }
 
     /// Lets others have what is queued here, because this thread will not get to it.

@@ -22,6 +22,7 @@ pub use shared::{Doing, Role, WorkerShared};
 pub(crate) use shared::{Given, Status};
 pub use wait::{Own, Spawned};
 
+use crate::metrics::WorkerState;
 use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::forks::{Hot, Popped, Pushed, Slot, hot};
@@ -74,6 +75,9 @@ impl Worker {
         if shared.number().is_none() {
             shared.set_number(pool.system().thread_number());
         }
+        if pool.watched().times_polls() {
+            shared.own().timed.get_or_init(Box::default);
+        }
         shared.set_role(role);
         Self {
             me: Me { pool, shared, hot: hot(), spawned, asleep: Asleep::default() },
@@ -98,6 +102,10 @@ impl Worker {
         unsafe { self.me.shared.stack.enter(self.me.hot, worker, is_fenced) };
         self.permit.set_index(&self.me, index);
         self.search.set_on(is_searcher);
+        // Guests come and go too often for a clock.
+        if !self.permit.is_guest() {
+            self.me.spend_on(if is_searcher { WorkerState::Searching } else { WorkerState::Busy });
+        }
     }
 
     /// The thread leaves: what a guest has spawned stays, what a thread that ends has spawned in its exit handler runs now.
@@ -113,6 +121,7 @@ impl Worker {
         debug_assert!(spawned.is_empty() && !shared.has_tasks());
         shared.stack.leave(hot);
         pool.permits().words().move_out(shared.id());
+        self.me.spend_on(WorkerState::Gone);
     }
 
     /// Gives the queue's end back to the entry, for the next thread.
@@ -241,6 +250,11 @@ impl Worker {
     /// The mark for [`Spawned::since`].
     pub fn spawned_position(&self) -> u64 {
         self.me.spawned.position()
+    }
+
+    /// For reports: what this thread blocks on has polled the handle of that task, which has not ended.
+    pub fn note_awaits(&self, task: u64) {
+        self.me.shared.own().set_awaits(task);
     }
 
     /// Queues a task that became ready on this thread. A guest does not come back to a loop that would run it.

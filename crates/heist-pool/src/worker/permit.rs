@@ -2,9 +2,11 @@
 //! bottom. See the README of `permits`.
 
 use super::me::Me;
-use super::shared::Role;
+use super::shared::{Doing, Role};
+use crate::metrics::WorkerState;
 use crate::permits::{AtBottom, Count, TakeBack};
 use crate::places::Places;
+use crate::waits::Waits;
 use heist_os::WokenFor;
 use heist_policy::tuning;
 use heist_sync::planted::is_planted;
@@ -178,11 +180,23 @@ impl OwnPermit {
         let index = me.shared.take_granted().or_else(|| open.resume(me.id(), me.shared.home()));
         drop(open);
         me.trace(Kind::Block, 0);
+        let spent = me.spend_on(WorkerState::Waiting);
         // LIVENESS: we are in the list of those that want a permit. Whoever reaches its job boundary, lends or parks grants it
         // under the lock and then unparks us.
-        let index = index.unwrap_or_else(|| me.shared.wait_granted());
+        let index = index.unwrap_or_else(|| self.wait_for_it(me, me.shared.home()));
         self.set_index(me, Some(index));
+        me.spend_on(spent);
         me.trace(Kind::Unblock, 0);
+    }
+
+    /// Sleeps until this thread is granted a permit, `first` if it can be. The caller has made sure that it will be.
+    fn wait_for_it(&self, me: &Me, first: u16) -> u16 {
+        let waits = me.shared.own().set_waits(Waits::permit(first));
+        let doing = me.shared.set_doing(Doing::Wait);
+        let index = me.shared.wait_granted();
+        me.shared.set_doing(doing);
+        me.shared.own().set_waits(waits);
+        index
     }
 
     /// A thread that goes on without a permit takes one that is free, or has been granted. True if it has one.
@@ -275,7 +289,7 @@ impl OwnPermit {
                 drop(open);
                 // LIVENESS: the holder, which has observed the index, gives it at its next job boundary and unparks us: where
                 // rayon's wait would have had the holder's job on its own stack.
-                Some(if back == TakeBack::Asked { me.shared.wait_granted() } else { first })
+                Some(if back == TakeBack::Asked { self.wait_for_it(me, first) } else { first })
             }
             // It goes on without. Inside of `blocking`, the end of that is when it wants a permit again.
             _ if self.is_blocking.get() => return,

@@ -4,7 +4,9 @@ use super::Worker;
 use super::find::Found;
 use super::park::Slept;
 use super::shared::Doing;
+use crate::metrics::WorkerState;
 use crate::process::end_child;
+use heist_sync::StdArc as Arc;
 use heist_trace::Kind;
 
 impl Worker {
@@ -39,8 +41,11 @@ impl Worker {
 
     /// Sleeps until there is something to do.
     pub(super) fn sleep(&self) -> Slept {
+        self.me.spend_on(WorkerState::Parked);
         let slept = self.sleep.sleep(&self.me, &self.permit, &self.tasks, self.search.set_on(false));
-        self.search.set_on(slept == Slept::Searching);
+        let is_searcher = slept == Slept::Searching;
+        self.me.spend_on(if is_searcher { WorkerState::Searching } else { WorkerState::Busy });
+        self.search.set_on(is_searcher);
         slept
     }
 
@@ -53,16 +58,18 @@ impl Worker {
                 let number = task.number();
                 let me = &self.me;
                 let begun = me.is_traced().then(|| me.record_begin(Kind::PollStart, number, task.name()));
-                me.shared.while_doing(Doing::Poll, || self.tasks.poll(task));
+                me.shared.while_doing(Doing::Poll, || self.tasks.poll(me, task));
                 if me.is_traced() {
                     me.record_end(begun, Kind::PollEnd, number);
                 }
             }
             Found::Job(job) => self.run_job(job.number(), || {
+                self.me.shared.own().jobs.add(1);
                 // SAFETY: taken out of a queue, so once.
                 unsafe { job.run() }
             }),
             Found::Fork { job, victim } => self.run_job(0, || {
+                self.me.shared.own().forks.add(1);
                 if job.run(self.me.id(), self.me.shared.stack.floor(self.me.hot)) {
                     // LIVENESS(W1): the owner announced its wait before our swap.
                     victim.parker().unpark();
@@ -70,7 +77,11 @@ impl Worker {
             }),
             // It records its runs itself.
             Found::Tick(tick, taken) => self.me.shared.while_doing(Doing::Tick, || {
+                let own = self.me.shared.own();
+                own.ticks.add(1);
+                let outer = own.set_running(Arc::as_ptr(&tick).addr());
                 let took_ns = tick.run(&taken);
+                own.set_running(outer);
                 self.search.note_tick(taken.at_ns, took_ns);
                 self.tasks.note_tick();
             }),

@@ -1,13 +1,15 @@
 //! What other threads may touch of a worker.
 
+use crate::metrics::OwnCounts;
+use crate::permits::Permits;
 use crate::pool::Pool;
 use crate::queues::RunQueue;
 use crate::queues::forks::Stack;
 use crate::queues::job::JobRef;
+use crossbeam_utils::CachePadded;
 use heist_deque::{Owner, Thief};
 use heist_os::{AffinityHint, ThreadNumber, WokenFor};
 use heist_sync::atomic::{AtomicU32, Ordering};
-use heist_sync::std_atomic::AtomicU64;
 use heist_sync::{Mutex, Parker, StdArc as Arc, std_atomic};
 use heist_trace::Ring;
 use std::sync::OnceLock;
@@ -112,9 +114,8 @@ pub struct WorkerShared {
     /// One more than the node on which it last looked for work or got a permit, 0 if unknown or if there is only one. No protocol depends on
     /// it, so it is not for the checkers.
     node: std_atomic::AtomicU32,
-    /// How often its thread has stolen, and was woken. To be shown, so nothing is ordered by it.
-    steals: AtomicU64,
-    wakes: AtomicU64,
+    /// What its thread counts of itself, on lines that only it writes.
+    own: CachePadded<OwnCounts>,
     pub(crate) ring: OnceLock<Ring>,
     pub(crate) affinity: AffinityHint,
 }
@@ -150,8 +151,7 @@ impl WorkerShared {
             number: AtomicU32::new(0),
             shared_on: AtomicU32::new(0),
             node: std_atomic::AtomicU32::new(0),
-            steals: AtomicU64::new(0),
-            wakes: AtomicU64::new(0),
+            own: CachePadded::default(),
             ring: OnceLock::new(),
             affinity: AffinityHint::new(system),
         }
@@ -207,14 +207,14 @@ impl WorkerShared {
         self.given.store(given, Ordering::Release);
     }
 
-    /// Wakes its thread, wherever it sleeps; for a job, away from the caller's CPU if that can be.
-    pub(crate) fn wake(&self, what: WokenFor) {
+    /// Wakes its thread, wherever it sleeps; for a job, away from the caller's CPU if that can be. `permits` are those of its pool.
+    pub(crate) fn wake(&self, permits: &Permits, what: WokenFor) {
         if what == WokenFor::Job
             && let Some(number) = self.number()
         {
             self.affinity.before_wake(number);
         }
-        self.wakes.fetch_add(1, Ordering::Relaxed);
+        permits.note_wake();
         self.parker.unpark();
     }
 
@@ -319,25 +319,18 @@ impl WorkerShared {
 
     /// How many jobs and tasks wait in the queues of its thread. Of its forks only whether there are any is known.
     pub(crate) fn queued(&self) -> usize {
-        usize::from(self.stack.has_jobs())
-            + self.spawned.len()
-            + self.tasks.len()
-            + usize::from(self.tasks.has_lifo())
+        usize::from(self.stack.has_jobs()) + self.spawned.len() + self.queued_tasks()
     }
 
-    /// How often its thread has stolen something.
-    pub(crate) fn steals(&self) -> u64 {
-        self.steals.load(Ordering::Relaxed)
+    /// How many tasks wait in its run queue.
+    pub(crate) fn queued_tasks(&self) -> usize {
+        self.tasks.len() + usize::from(self.tasks.has_lifo())
     }
 
-    pub(crate) fn note_steal(&self) {
-        // Its thread is the only one that writes.
-        self.steals.store(self.steals() + 1, Ordering::Relaxed);
-    }
-
-    /// How often its thread was woken by others.
-    pub(crate) fn wakes(&self) -> u64 {
-        self.wakes.load(Ordering::Relaxed)
+    /// What its thread counts of itself. Nobody else writes there.
+    #[inline]
+    pub(crate) fn own(&self) -> &OwnCounts {
+        &self.own
     }
 
     /// Whether something waits in the queues of its thread, for its thread or for thieves.

@@ -35,9 +35,16 @@ impl OwnTasks {
 
     /// Gives a task its turn.
     #[inline]
-    pub fn poll(&self, task: TaskRef) {
+    pub fn poll(&self, me: &Me, task: TaskRef) {
+        let own = me.shared.own();
+        own.polls.add(1);
         let was_polling = self.is_polling.replace(true);
-        task.run();
+        let outer = own.set_running(task.as_ptr().addr().get());
+        match own.timed.get() {
+            None => task.run(),
+            Some(polls) => polls.run(task),
+        }
+        own.set_running(outer);
         self.is_polling.set(was_polling);
     }
 

@@ -4,9 +4,11 @@
 use super::Worker;
 use super::find::{Found, Memory, Unanswered, What};
 use super::shared::Doing;
+use crate::metrics::WorkerState;
 use crate::queues::forks::{Care, Look, Slot};
 use crate::queues::job::halt_unwinding;
 use crate::signal::Awaited;
+use crate::waits::Waits;
 use heist_policy::{self as policy, WaitStep, WaitView, tuning};
 use heist_sync::clock::Instant;
 use heist_sync::thread;
@@ -48,11 +50,12 @@ impl StolenHalf<'_> {
     fn run_back(&self, worker: &Worker, care: Care, may_force: impl Fn(u16) -> bool) -> bool {
         let Some((thief, floor)) = self.slot.state().thief() else { return false };
         let Some(victim) = worker.me.pool.threads().table().get(thief.into()) else { return false };
+        worker.me.shared.own().steals_tried.add(1);
         loop {
             match victim.stack.steal_back(care, floor, || !self.slot.state().is_done()) {
                 Look::Claimed(job) => {
                     worker.me.trace(Kind::Steal, u32::from(thief));
-                    worker.me.shared.note_steal();
+                    worker.me.shared.own().steals.add(1);
                     worker.run_found(Found::Fork { job, victim });
                     return true;
                 }
@@ -153,6 +156,8 @@ impl Worker {
         let me = &self.me;
         me.trace(Kind::Block, 0);
         let doing = me.shared.set_doing(Doing::Wait);
+        let spent = me.spend_on(WorkerState::Waiting);
+        let waits = me.shared.own().set_waits(target.what());
         let lent = self.permit.lend(me, true);
         let mut least_ns = 0;
         while !target.is_over() {
@@ -171,6 +176,7 @@ impl Worker {
             }
             if self.permit.take_granted_to_help(me) {
                 self.search.set_on(true);
+                me.spend_on(WorkerState::Searching);
                 me.pool.warn_no_spare();
                 // While another thread cannot be had: whatever there is, as rayon's waits do.
                 self.permit.help(|| {
@@ -189,11 +195,14 @@ impl Worker {
                 if self.is_orphan() {
                     return;
                 }
+                me.spend_on(WorkerState::Waiting);
                 let _ = self.permit.lend(me, true);
             }
         }
+        me.shared.own().set_waits(waits);
         me.shared.set_doing(doing);
         self.permit.resume(me, lent);
+        me.spend_on(spent);
         me.trace(Kind::Unblock, 0);
     }
 
@@ -223,12 +232,16 @@ impl Worker {
         let lent = if self.permit.is_blocking() { None } else { self.permit.lend(me, false) };
         let aside = self.permit.put_aside(true);
         let doing = me.shared.set_doing(Doing::Wait);
+        let spent = me.spend_on(WorkerState::Waiting);
+        let waits = me.shared.own().set_waits(Waits::BLOCKING);
         let result = halt_unwinding(f);
+        me.shared.own().set_waits(waits);
         self.permit.put_back(&aside);
         me.shared.set_doing(doing);
         if !self.permit.is_blocking() && !self.is_orphan() {
             self.permit.resume(me, lent);
         }
+        me.spend_on(spent);
         me.trace(Kind::Unblock, 0);
         result.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
     }

@@ -11,7 +11,7 @@ use heist_pool::raw::job::{self, Payload};
 use heist_pool::raw::process;
 use heist_pool::raw::recorder::{self, Kind, name};
 use heist_pool::raw::tick::{NEVER, Taken, Tick, TickNow, TickShown};
-use heist_sync::{MutexGuard, StdArc as Arc, lock};
+use heist_sync::{MutexGuard, StdArc as Arc, lock, lock_soon};
 use std::time::Duration;
 
 /// What the thread does next.
@@ -283,7 +283,8 @@ impl Tick for Cell {
     }
 
     fn running(&self, now_ns: u64) -> Option<TickNow> {
-        let begun_ns = lock(&self.state).begun_ns?;
+        // For reports, which must not hang.
+        let begun_ns = lock_soon(&self.state)?.begun_ns?;
         let Spec { name, site, .. } = &self.spec;
         let since = Duration::from_nanos(now_ns.saturating_sub(begun_ns));
         Some(TickNow { name: name.clone(), site, since })

@@ -7,14 +7,13 @@
 #![forbid(unsafe_code)]
 
 mod counts;
-mod histogram;
 mod percentiles;
 mod recorder;
 mod rings;
 mod shown;
 mod window;
 
-pub use histogram::Histogram;
+pub use heist_pool::raw::metrics::Histogram;
 pub(crate) use recorder::Recorder;
 pub use shown::{Distribution, Stats, Totals, WindowStats};
 pub use window::Window;

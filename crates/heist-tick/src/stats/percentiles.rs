@@ -1,6 +1,6 @@
 //! What is known besides of the pool, and of ticks that ask for it: how run time and lateness are distributed.
 
-use super::histogram::Histogram;
+use super::Histogram;
 use super::rings::Slice;
 
 /// The runs of a slice of time by their run time and by their lateness.

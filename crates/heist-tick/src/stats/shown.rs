@@ -1,6 +1,6 @@
 //! Statistics as users see them.
 
-use super::histogram::Histogram;
+use super::Histogram;
 use super::window::Window;
 use crate::cell::schedule::Ledger;
 use std::fmt;

@@ -18,6 +18,7 @@ mod guests_leave;
 mod indices;
 mod last_resort;
 mod manual_clock;
+mod metrics;
 mod must_not_compile;
 mod nesting;
 mod num_threads_is_a_limit;

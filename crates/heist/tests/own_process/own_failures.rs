@@ -183,7 +183,7 @@ fn a_stall_is_reported_in_vain() {
 #[test]
 fn sleeping_tasks_are_reported_in_vain() {
     let _watch = watch!();
-    without_stderr("sleeping_tasks_are_reported_in_vain", &[("HEIST_DEADLOCK", "report")], || {
+    without_stderr("sleeping_tasks_are_reported_in_vain", &[("HEIST_STALL", "0.5")], || {
         let gate = Gate::new();
         let opens = gate.clone();
         let opener = std::thread::spawn(move || {
@@ -201,7 +201,7 @@ fn sleeping_tasks_are_reported_in_vain() {
 #[test]
 fn a_wrong_setting_is_told_in_vain() {
     let _watch = watch!();
-    without_stderr("a_wrong_setting_is_told_in_vain", &[("HEIST_DEADLOCK", "perhaps")], || {
+    without_stderr("a_wrong_setting_is_told_in_vain", &[("HEIST_STALL", "perhaps")], || {
         assert_eq!(heist::block_on(async { heist::task::spawn(async { 7 }).await.unwrap() }), 7);
         assert_eq!(heist::join(|| 1, || 2), (1, 2));
     });

@@ -1,4 +1,4 @@
-//! `HEIST_DEADLOCK=report`: a `block_on` that waits in a pool in which nothing can happen any more says so, and names the tasks.
+//! `HEIST_STALL`: if a `block_on` waits and nothing can happen any more in any pool, that is said, and the tasks are named.
 //!
 //! In a process of its own: the variable is read once, and the report goes to the error stream.
 
@@ -8,6 +8,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 const CHILD: &str = "HEIST_TEST_ASLEEP_CHILD";
+
+/// In seconds: less than what children wait for.
+const LIMIT: &str = "0.5";
 
 /// What the child does: a task waits for something that a thread of the program's own holds, and `block_on` waits for the task.
 /// The thread helps when its input ends, so that a run without a report ends as well.
@@ -100,7 +103,7 @@ fn run_child(what: &str, value: &str, until: Option<&str>) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &child::test_name(module_path!(), "asleep_tasks_are_reported"), "--nocapture"])
         .env(CHILD, what)
-        .env("HEIST_DEADLOCK", value)
+        .env("HEIST_STALL", value)
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::piped())
@@ -132,21 +135,21 @@ fn asleep_tasks_are_reported() {
         Err(_) => {}
     }
     // The report ends with how many there are; the child then gets what it waits for.
-    let said = run("report", Some("could still help"));
+    let said = run(LIMIT, Some("could still help"));
     for part in
         ["all tasks are asleep", "waiting", "1 wakers", "task_asleep.rs", "(sleepy)", "1 tasks, 0 of them"]
     {
         assert!(said.contains(part), "no {part:?} in:\n{said}");
     }
-    assert!(!run("off", None).contains("asleep"));
-    assert!(run("maybe", None).contains("HEIST_DEADLOCK=\"maybe\""));
+    assert!(!run("0", None).contains("asleep"));
+    assert!(run("maybe", None).contains("HEIST_STALL=\"maybe\""));
 }
 
 #[test]
 fn who_waits_for_what_will_happen_is_not_asleep() {
     let things = ["timer", "blocking call", "worker of another pool", "pinned thread", "socket"];
     std::thread::scope(|scope| {
-        let children = things.map(|what| (what, scope.spawn(move || run_child(what, "report", None))));
+        let children = things.map(|what| (what, scope.spawn(move || run_child(what, LIMIT, None))));
         for (what, child) in children {
             let said = child.join().unwrap();
             assert!(!said.contains("asleep"), "while a {what} was to be waited for:\n{said}");
@@ -156,17 +159,17 @@ fn who_waits_for_what_will_happen_is_not_asleep() {
 
 #[test]
 fn tasks_of_every_pool_are_reported() {
-    let said = run_child("sleepers of another pool", "report", Some("could still help"));
+    let said = run_child("sleepers of another pool", LIMIT, Some("could still help"));
     assert!(said.contains("1 tasks, 1 of them without a waker"), "{said}");
 }
 
 #[test]
 fn detached_tasks_that_nobody_can_wake_are_reported() {
-    let said = run_child("leaked task", "report", None);
+    let said = run_child("leaked task", LIMIT, None);
     for name in ["(early)", "(late)"] {
         let line = said.lines().find(|line| line.contains(name));
         let line = line.unwrap_or_else(|| panic!("no {name:?} in:\n{said}"));
         assert!(line.contains("leaked, spawned at") && line.contains("task_asleep.rs"), "{line}");
     }
-    assert!(!run_child("leaked task", "off", None).contains("leaked"));
+    assert!(!run_child("leaked task", "0", None).contains("leaked"));
 }

@@ -18,6 +18,9 @@ pub(super) const ALIGN: usize = 16;
 const SIZES: [usize; 18] =
     [64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 1024, 1536, 2048];
 
+/// The size of the smallest cell.
+pub(super) const SMALLEST: usize = SIZES[0];
+
 /// A future that would make its cell larger than this is boxed.
 pub(super) const LARGEST: usize = SIZES[SIZES.len() - 1];
 

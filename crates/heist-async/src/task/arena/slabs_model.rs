@@ -6,7 +6,7 @@
 use super::Class;
 use crate::task::cell::Head;
 use crate::task::state::{State, Word};
-use heist_sync::std_atomic::{AtomicU32, Ordering};
+use heist_sync::std_atomic::{self, AtomicU32, Ordering};
 use std::alloc::Layout;
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -55,6 +55,16 @@ pub(in crate::task) fn clear() -> usize {
         unsafe { std::alloc::dealloc(cell.as_ptr().cast(), LAYOUT) };
     }
     cells.len()
+}
+
+/// Nothing is kept beside cells.
+pub(in crate::task) struct Beside {
+    pub ready_ns: std_atomic::AtomicU64,
+    pub awaits: std_atomic::AtomicU64,
+}
+
+pub(in crate::task) fn beside(_: NonNull<Head>, _: bool) -> Option<&'static Beside> {
+    None
 }
 
 pub(in crate::task) fn place(_: NonNull<Head>) -> u32 {

@@ -2,6 +2,7 @@
 
 use super::{Floor, State};
 use crate::signal::Awaited;
+use crate::waits::Waits;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use heist_sync::planted::is_planted;
 
@@ -84,5 +85,9 @@ impl Awaited for Slot {
         // ORDERING: acquire for the result if it is there already (FORK-E2).
         // LIVENESS(W1): one word holds wait and done. Either we find done, or the thief's swap finds wait and wakes us.
         !State(self.state.fetch_or(State::WAIT, Ordering::Acquire)).is_done()
+    }
+
+    fn what(&self) -> Waits {
+        self.state().thief().map_or_else(Waits::default, |(thief, _)| Waits::half(thief))
     }
 }

@@ -1,6 +1,6 @@
 //! Chunks: aligned pieces of memory, each cut into cells of one class.
 
-use super::{ALIGN, Class};
+use super::{ALIGN, Class, SMALLEST};
 use crate::task::cell::Head;
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::std_atomic;
@@ -21,6 +21,17 @@ pub(super) struct Chunk {
     class: Class,
     /// How many of its cells have ever been handed out. Grows only, under the depot's lock.
     cut: AtomicU32,
+    /// What is kept beside its cells while somebody asks for it; null until somebody does.
+    beside: std_atomic::AtomicPtr<[Beside; CHUNK / SMALLEST]>,
+}
+
+/// What is kept beside a cell, for those who want to see. There is one for each of the smallest cells, so no two cells have the same.
+#[derive(Default)]
+pub(in crate::task) struct Beside {
+    /// Since when the task is ready; 0 if nobody has looked.
+    pub ready_ns: std_atomic::AtomicU64,
+    /// The number of the task whose handle it has polled last.
+    pub awaits: std_atomic::AtomicU64,
 }
 
 /// Memory for more chunks.
@@ -60,7 +71,14 @@ impl Spring {
         assert!(number <= u32::MAX / PLACES, "heist: more than 64 GiB of tasks");
         let chunk = self.next.cast::<Chunk>();
         // SAFETY: inside of the group, aligned, and nobody else's.
-        unsafe { chunk.write(Chunk { number, class, cut: AtomicU32::new(0) }) };
+        unsafe {
+            chunk.write(Chunk {
+                number,
+                class,
+                cut: AtomicU32::new(0),
+                beside: std_atomic::AtomicPtr::default(),
+            })
+        };
         self.left -= 1;
         // SAFETY: at most the end of the group.
         self.next = unsafe { self.next.add(CHUNK) };
@@ -107,6 +125,31 @@ pub(super) unsafe fn cells(chunk: NonNull<Chunk>) -> impl Iterator<Item = NonNul
     let this = unsafe { chunk.as_ref() };
     // SAFETY: those below `cut` are below the capacity.
     (0..this.cut.load(Ordering::Relaxed)).map(move |index| unsafe { cell(chunk, this.class, index) })
+}
+
+/// What is kept beside `cell`. `makes`: also if nobody has asked for it so far.
+pub(in crate::task) fn beside(cell: NonNull<Head>, makes: bool) -> Option<&'static Beside> {
+    let chunk = cell.as_ptr().map_addr(|a| a & !(CHUNK - 1)).cast::<Chunk>();
+    // SAFETY: a cell lies in a chunk, and that begins there. Chunks stay for ever.
+    let beside = unsafe { &(*chunk).beside };
+    // ORDERING: acquire, with the release below: the zeroes are there.
+    let mut all = beside.load(Ordering::Acquire);
+    if all.is_null() && !makes {
+        return None;
+    }
+    if all.is_null() {
+        let new = Box::into_raw(Box::new(std::array::from_fn(|_| Beside::default())));
+        all = match beside.compare_exchange(all, new, Ordering::Release, Ordering::Acquire) {
+            Ok(_) => new,
+            Err(theirs) => {
+                // SAFETY: just made, and nobody has seen it.
+                drop(unsafe { Box::from_raw(new) });
+                theirs
+            }
+        };
+    }
+    // SAFETY: not null, and it stays as long as its chunk: for ever.
+    Some(unsafe { &(&*all)[(cell.as_ptr().addr() & (CHUNK - 1)) / SMALLEST] })
 }
 
 /// A number for the place of a cell that no other place has.

@@ -4,7 +4,7 @@ use super::chunk::{self, Chunk, Spring};
 use super::{Batch, Class, SIZES, set_next};
 use crate::task::cell::Head;
 use heist_sync::process::PerProcess;
-use heist_sync::{Mutex, lock};
+use heist_sync::{Mutex, lock, lock_soon};
 use std::ptr::{self, NonNull};
 
 struct Depot {
@@ -90,6 +90,8 @@ impl Depot {
 }
 
 fn new_chunk(class: Class) -> NonNull<Chunk> {
+    // Before there is the first task: a report can tell of it.
+    crate::stall::enlist();
     let mut chunks = lock(CHUNKS.get());
     let chunk = chunks.spring.chunk(class);
     chunks.all.push(chunk);
@@ -104,4 +106,14 @@ pub(in crate::task) fn for_each(mut f: impl FnMut(NonNull<Head>)) {
         // SAFETY: chunks stay.
         unsafe { chunk::cells(chunk) }.for_each(&mut f);
     }
+}
+
+/// As [`for_each`], for one who must not hang. False if they cannot be had now.
+pub(in crate::task) fn try_for_each(mut f: impl FnMut(NonNull<Head>)) -> bool {
+    let Some(all) = lock_soon(CHUNKS.get()).map(|chunks| chunks.all.clone()) else { return false };
+    for chunk in all {
+        // SAFETY: chunks stay.
+        unsafe { chunk::cells(chunk) }.for_each(&mut f);
+    }
+    true
 }

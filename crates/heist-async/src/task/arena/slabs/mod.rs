@@ -7,9 +7,11 @@ mod magazine;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::task) use {chunk::place, depot::for_each, magazine::give, magazine::take};
+pub(in crate::task) use {
+    chunk::beside, chunk::place, depot::for_each, depot::try_for_each, magazine::give, magazine::take,
+};
 
-use super::{ALIGN, Class, SIZES};
+use super::{ALIGN, Class, SIZES, SMALLEST};
 use crate::task::cell::Head;
 use crate::task::state::{State, Word};
 use std::ptr::NonNull;

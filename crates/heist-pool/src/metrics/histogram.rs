@@ -1,5 +1,6 @@
 //! Durations by size, in fixed memory.
 
+use heist_sync::std_atomic::{AtomicU32, AtomicU64, Ordering};
 use std::fmt;
 
 /// Each octave is divided into so many buckets of the same width.
@@ -18,7 +19,7 @@ const BUCKETS: usize = (LARGEST_BITS - PER_OCTAVE_BITS + 1) as usize * PER_OCTAV
 /// 2^45 on (9.7 hours, as nanoseconds) they are told apart by [`max`](Self::max) alone.
 ///
 /// ```
-/// let mut times = heist::tick::Histogram::new();
+/// let mut times = heist::metrics::Histogram::new();
 /// for ns in 1..=1000 {
 ///     times.record(ns);
 /// }
@@ -36,7 +37,7 @@ impl Histogram {
     /// One without values.
     ///
     /// ```
-    /// assert_eq!(heist::tick::Histogram::new().count(), 0);
+    /// assert_eq!(heist::metrics::Histogram::new().count(), 0);
     /// ```
     #[must_use]
     pub const fn new() -> Self {
@@ -48,7 +49,7 @@ impl Histogram {
     /// A bucket holds up to `u32::MAX` of them, and then stays as it is.
     ///
     /// ```
-    /// let mut times = heist::tick::Histogram::new();
+    /// let mut times = heist::metrics::Histogram::new();
     /// times.record(1_500);
     /// assert_eq!(times.max(), 1_500);
     /// ```
@@ -63,7 +64,7 @@ impl Histogram {
     /// Adds all values of another one.
     ///
     /// ```
-    /// let (mut all, mut more) = (heist::tick::Histogram::new(), heist::tick::Histogram::new());
+    /// let (mut all, mut more) = (heist::metrics::Histogram::new(), heist::metrics::Histogram::new());
     /// all.record(1);
     /// more.record(2);
     /// all.merge(&more);
@@ -80,10 +81,10 @@ impl Histogram {
     /// Forgets all values.
     ///
     /// ```
-    /// let mut times = heist::tick::Histogram::new();
+    /// let mut times = heist::metrics::Histogram::new();
     /// times.record(7);
     /// times.clear();
-    /// assert_eq!(times, heist::tick::Histogram::new());
+    /// assert_eq!(times, heist::metrics::Histogram::new());
     /// ```
     pub fn clear(&mut self) {
         *self = Self::new();
@@ -92,7 +93,7 @@ impl Histogram {
     /// How many values there are.
     ///
     /// ```
-    /// let mut times = heist::tick::Histogram::new();
+    /// let mut times = heist::metrics::Histogram::new();
     /// times.record(7);
     /// assert_eq!(times.count(), 1);
     /// ```
@@ -104,7 +105,7 @@ impl Histogram {
     /// The mean of all values, exactly, rounded down; 0 if there are none. Too small if their sum is more than `u64::MAX`.
     ///
     /// ```
-    /// let mut times = heist::tick::Histogram::new();
+    /// let mut times = heist::metrics::Histogram::new();
     /// times.record(10);
     /// times.record(21);
     /// assert_eq!(times.mean(), 15);
@@ -117,7 +118,7 @@ impl Histogram {
     /// The largest value, exactly; 0 if there are none.
     ///
     /// ```
-    /// let mut times = heist::tick::Histogram::new();
+    /// let mut times = heist::metrics::Histogram::new();
     /// times.record(u64::MAX);
     /// assert_eq!(times.max(), u64::MAX);
     /// ```
@@ -132,7 +133,7 @@ impl Histogram {
     /// for the least value, and one above 1 as 1.
     ///
     /// ```
-    /// let mut times = heist::tick::Histogram::new();
+    /// let mut times = heist::metrics::Histogram::new();
     /// for ns in [3, 1, 100, 2] {
     ///     times.record(ns);
     /// }
@@ -177,6 +178,35 @@ const fn largest_in(bucket: usize) -> u64 {
     let shift = bucket / PER_OCTAVE - 1;
     let within = bucket % PER_OCTAVE + PER_OCTAVE;
     (((within + 1) as u64) << shift) - 1
+}
+
+/// A [`Histogram`] that one thread fills while others look at it.
+pub(crate) struct Recorded {
+    counts: [AtomicU32; BUCKETS],
+    sum: AtomicU64,
+    max: AtomicU64,
+}
+
+impl Recorded {
+    pub fn new() -> Self {
+        let counts = [const { AtomicU32::new(0) }; BUCKETS];
+        Self { counts, sum: AtomicU64::new(0), max: AtomicU64::new(0) }
+    }
+
+    /// Adds a value. For one thread only.
+    pub fn record(&self, value: u64) {
+        // ORDERING: relaxed, here and below: to be shown, and nothing depends on it.
+        let (count, sum, max) = (&self.counts[bucket(value)], &self.sum, &self.max);
+        count.store(count.load(Ordering::Relaxed).saturating_add(1), Ordering::Relaxed);
+        sum.store(sum.load(Ordering::Relaxed).saturating_add(value), Ordering::Relaxed);
+        max.store(max.load(Ordering::Relaxed).max(value), Ordering::Relaxed);
+    }
+
+    /// What was recorded so far.
+    pub fn histogram(&self) -> Histogram {
+        let (sum, max) = (self.sum.load(Ordering::Relaxed), self.max.load(Ordering::Relaxed));
+        Histogram { counts: std::array::from_fn(|at| self.counts[at].load(Ordering::Relaxed)), sum, max }
+    }
 }
 
 impl Default for Histogram {
@@ -266,6 +296,14 @@ mod tests {
         assert_eq!(full.counts[0], u32::MAX);
         full.merge(&full.clone());
         assert_eq!((full.counts[0], full.counts[BUCKETS - 1]), (u32::MAX, 4));
+    }
+
+    #[test]
+    fn what_is_recorded_beside_readers_is_the_same() {
+        let values = [0, 7, 8, 1_000, 1_000, 1 << 50, u64::MAX];
+        let recorded = Recorded::new();
+        values.iter().for_each(|&value| recorded.record(value));
+        assert_eq!(recorded.histogram(), of(&values));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! In place of the report that all tasks are asleep where a checker runs, which says so itself.
+//! In place of what reports of stalls need of tasks where a checker runs, which finds stalls itself.
 
 use crate::task;
 use std::panic::Location;
