@@ -41,6 +41,7 @@ impl Config {
         self.parallelism = wanted;
         self.check_rescue(asked == active)?;
         self.check_pin()?;
+        crate::process::check_threads().map_err(|why| BuildError::BadValue(why.into()))?;
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
         let first = usize::from(pool.config().use_current_thread);
