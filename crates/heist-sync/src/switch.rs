@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// `false`, which is told on standard error, once.
 ///
 /// ```
-/// assert_eq!(heist_sync::switch("HEIST_NO_SUCH_SWITCH"), None);
+/// assert_eq!(heist_sync::switch("NO_SUCH_SWITCH"), None);
 /// ```
 pub fn switch(name: &'static str) -> Option<bool> {
     // std's lock in every build: no protocol depends on it, and those of the checkers cannot be static.
