@@ -70,6 +70,9 @@ pub const LOOK_EVERY_MOST_NS: u64 = 2_000_000;
 /// A poll that has lasted for so long counts as blocked where the CPU times of threads are unknown.
 pub const UNKNOWN_BLOCKED_NS: u64 = 20_000_000;
 
+/// A child process in which a thread has not begun to run for this long after its start can start none.
+pub const CHILD_START_NS: u64 = 5_000_000_000;
+
 /// A pool that follows the machine's limits reads them so often while it is busy.
 pub const FOLLOW_EVERY_NS: u64 = 1_000_000_000;
 

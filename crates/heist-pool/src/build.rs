@@ -43,6 +43,7 @@ impl Config {
         self.check_pin()?;
         self.check_clock()?;
         crate::stall::check(self.stall_after)?;
+        crate::process::check_threads().map_err(|why| BuildError::BadValue(why.into()))?;
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
         let first = usize::from(pool.config().use_current_thread);

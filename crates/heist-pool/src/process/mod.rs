@@ -2,8 +2,11 @@
 
 use crate::queues::forks::hot;
 use crate::worker::Worker;
-use heist_sync::process::{self, Origin};
+use heist_policy::tuning;
+use heist_sync::process::{self, Origin, PerProcess};
 use heist_sync::std_atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 /// What a pool of the parent process answers in a child.
 pub const FOREIGN_POOL: &str = "this pool was made before fork(), and its threads do not exist in the child process; make a new pool \
@@ -12,6 +15,10 @@ pub const FOREIGN_POOL: &str = "this pool was made before fork(), and its thread
 /// What a wait says that would never end in a child.
 pub const LOST: &str = "this waits for work that other threads had when fork() was called: they do not exist in the child process, so \
                         it would never end. Fork where nothing is pending, or leave the child by exec or _exit";
+
+/// What a pool says that cannot be made in a child because no thread can start there.
+const NO_THREADS: &str = "no thread starts in this child process: another one was starting or ending when fork() was called, and holds a \
+                          lock of std's there. Leave the child by exec or _exit, or fork while no thread starts or ends";
 
 /// How a child ends in which something has panicked that nobody there waits for: as a program does whose main function panics.
 const PANICKED: i32 = 101;
@@ -31,6 +38,19 @@ pub(crate) fn watch() {
         process::at_fork(leave_pool);
         IS_WATCHING.store(true, Ordering::Release);
     }
+}
+
+/// Whether threads can start here, or why not. std takes a lock when a thread starts or ends. A child that finds it taken has threads that
+/// never get to their closures, and whoever waits for them would do so forever: so the first thread is waited for, for so long and no longer.
+pub(crate) fn check_threads() -> Result<(), &'static str> {
+    static CAN_START: PerProcess<OnceLock<bool>> = PerProcess::new(OnceLock::new(), OnceLock::new);
+    let can_start = || {
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let probe = std::thread::Builder::new().name("heist-probe".into()).spawn(move || begun.send(()));
+        // One that is refused is told by whoever asks for the next.
+        probe.is_err() || has_begun.recv_timeout(Duration::from_nanos(tuning::CHILD_START_NS)).is_ok()
+    };
+    if !process::is_child() || *CAN_START.get().get_or_init(can_start) { Ok(()) } else { Err(NO_THREADS) }
 }
 
 /// A thread, as whoever runs something for it knows it.

@@ -679,6 +679,38 @@ fn beside_the_first_use() {
     });
 }
 
+/// Other threads start and end all the time. std takes a lock of its own then, and a child that finds it taken can start no thread: it says so.
+#[test]
+fn beside_threads_that_start_and_end() {
+    let _watchdog = watch!();
+    alone("beside_threads_that_start_and_end", 2, || {
+        use_global_pool();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|s| {
+            for _ in 0..3 {
+                s.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        std::thread::spawn(|| ()).join().unwrap();
+                    }
+                });
+            }
+            let use_heist = || match catch_unwind(|| fib(10)) {
+                Ok(answer) => assert_eq!(answer, 55),
+                Err(payload) => assert_named(&text_of(&*payload)),
+            };
+            let fork_one = |_| match fork() {
+                Some(child) => child,
+                None => end(i32::from(catch_unwind(use_heist).is_err())),
+            };
+            for _ in 0..2 {
+                let children: Vec<_> = (0..200).map(fork_one).collect();
+                assert!(children.into_iter().all(|child| child.status() == 0));
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+    });
+}
+
 /// Forks beside pools that are busy with everything, from wherever one can fork: any lock may be held at that moment.
 #[test]
 fn beside_busy_pools() {
