@@ -8,6 +8,7 @@
 
 mod affinity;
 mod cpu_list;
+mod exit;
 mod file;
 pub mod limits;
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
@@ -19,6 +20,7 @@ mod tree;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
 pub use cpu_list::{cpu_list, parse_cpu_list};
+pub use exit::{at_exit, file_of_code, is_privileged};
 
 #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
 use Unknown as Real;

@@ -86,6 +86,7 @@ impl Config {
             pool.follower().start(&pool).map_err(BuildError::Io)?;
         }
         crate::schedtrace::start();
+        crate::profile::start();
         std::mem::forget(unfinished);
         Ok(pool)
     }

@@ -72,6 +72,8 @@ mod pool_tasks;
 mod report;
 #[cfg(feature = "async")]
 mod scope_tasks;
+#[cfg(not(heist_model))]
+pub mod profile;
 mod thread_pool;
 
 pub use builder::{ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -110,6 +112,8 @@ pub use heist_async::signal;
 pub use heist_async::{TaskGroup, time};
 #[cfg(not(heist_model))]
 pub use heist_fork::WorkerLocal;
+#[cfg(not(heist_model))]
+pub use profile::profile;
 #[cfg(all(feature = "tick", not(heist_model)))]
 pub use report::TickInfo;
 #[cfg(not(heist_model))]

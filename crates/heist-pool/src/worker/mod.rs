@@ -24,6 +24,7 @@ pub use wait::{Own, Spawned};
 
 use crate::permits::Count;
 use crate::pool::Pool;
+use crate::profile;
 use crate::queues::forks::{Hot, Popped, Pushed, Slot, hot};
 use crate::queues::job::JobRef;
 use crate::queues::task::{Place, TaskRef};
@@ -202,6 +203,23 @@ impl Worker {
     /// # Safety
     /// `slot` was pushed last on this thread, and the push has found its bound.
     pub unsafe fn push_slow(&self, slot: *mut Slot) -> Pushed {
+        let hot = self.me.hot;
+        hot.note_slow_push();
+        let now = profile::now_if_metered(hot);
+        // SAFETY: by the caller.
+        let pushed = unsafe { self.push_or_share(slot) };
+        if let Some(now) = now
+            && pushed != Pushed::Full
+        {
+            let slot = self.me.shared.stack.slot_of(slot);
+            profile::forked(hot, slot, now, pushed == Pushed::Shared);
+        }
+        pushed
+    }
+
+    /// # Safety
+    /// As for [`push_slow`](Self::push_slow).
+    unsafe fn push_or_share(&self, slot: *mut Slot) -> Pushed {
         let is_told = !is_planted("idle_clear_after_counters")
             || policy::on_new_work(self.me.permits().counters().view()) != policy::Wake::Nobody;
         // SAFETY: by the caller.
@@ -229,6 +247,11 @@ impl Worker {
     pub fn spawn(&self, job: JobRef) {
         let has_permit = matches!(self.permit.role(), Role::Holder | Role::Guest);
         if has_permit || !job.owner().is_null() { self.me.spawn(job) } else { self.me.pool.inject(job) }
+    }
+
+    /// The first slot of its fork stack that cannot be pushed.
+    pub(crate) fn fork_limit(&self) -> *mut Slot {
+        self.me.shared.stack.end()
     }
 
     /// The mark for [`Spawned::since`].

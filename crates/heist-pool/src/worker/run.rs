@@ -5,7 +5,22 @@ use super::find::Found;
 use super::park::Slept;
 use super::shared::Doing;
 use crate::process::end_child;
+use crate::profile::{self, Root};
 use heist_trace::Kind;
+
+/// Runs what was found in a queue, and measures it if a profile is taken.
+#[inline]
+fn as_root(root: Root, run: impl FnOnce()) {
+    if !profile::is_on() {
+        return run();
+    }
+    let mut run = Some(run);
+    profile::run_root(root, &mut || {
+        if let Some(run) = run.take() {
+            run();
+        }
+    });
+}
 
 impl Worker {
     /// Runs jobs, tasks and ticks until the pool has no use for this thread any more. In a child process, whatever has forked there was
@@ -49,10 +64,12 @@ impl Worker {
     pub(super) fn run_found(&self, found: Found<'_>) {
         self.search.note_run(&self.me, &found);
         match found {
-            Found::Task(task) => self.run_one(Doing::Poll, 0, || self.tasks.poll(task)),
+            Found::Task(task) => {
+                self.run_one(Doing::Poll, 0, || as_root(Root::Poll, || self.tasks.poll(task)));
+            }
             Found::Job(job) => self.run_one(Doing::Job, 0, || {
                 // SAFETY: taken out of a queue, so once.
-                unsafe { job.run() }
+                as_root(Root::Job, || unsafe { job.run() });
             }),
             Found::Fork { job, victim } => self.run_one(Doing::Job, u32::from(victim.id()) + 1, || {
                 if job.run(self.me.id(), self.me.shared.stack.floor(self.me.hot)) {
@@ -61,7 +78,8 @@ impl Worker {
                 }
             }),
             Found::Tick(tick, taken) => self.run_one(Doing::Tick, 0, || {
-                let took_ns = tick.run(&taken);
+                let mut took_ns = 0;
+                as_root(Root::Tick, || took_ns = tick.run(&taken));
                 self.search.note_tick(taken.at_ns, took_ns);
                 self.tasks.note_tick();
             }),

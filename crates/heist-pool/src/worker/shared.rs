@@ -112,8 +112,9 @@ pub struct WorkerShared {
     /// One more than the node on which it last looked for work or got a permit, 0 if unknown or if there is only one. No protocol depends on
     /// it, so it is not for the checkers.
     node: std_atomic::AtomicU32,
-    /// How often its thread has stolen, and was woken. To be shown, so nothing is ordered by it.
+    /// How often its thread has stolen, has tried to, and was woken. To be shown, so nothing is ordered by it.
     steals: AtomicU64,
+    steal_tries: AtomicU64,
     wakes: AtomicU64,
     pub(crate) ring: OnceLock<Ring>,
     pub(crate) affinity: AffinityHint,
@@ -151,6 +152,7 @@ impl WorkerShared {
             shared_on: AtomicU32::new(0),
             node: std_atomic::AtomicU32::new(0),
             steals: AtomicU64::new(0),
+            steal_tries: AtomicU64::new(0),
             wakes: AtomicU64::new(0),
             ring: OnceLock::new(),
             affinity: AffinityHint::new(system),
@@ -333,6 +335,16 @@ impl WorkerShared {
     pub(crate) fn note_steal(&self) {
         // Its thread is the only one that writes.
         self.steals.store(self.steals() + 1, Ordering::Relaxed);
+    }
+
+    /// How often its thread has looked at another one's queues for something to steal.
+    pub(crate) fn steal_tries(&self) -> u64 {
+        self.steal_tries.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_steal_try(&self) {
+        // Its thread is the only one that writes.
+        self.steal_tries.store(self.steal_tries() + 1, Ordering::Relaxed);
     }
 
     /// How often its thread was woken by others.

@@ -4,6 +4,7 @@
 use super::Worker;
 use super::find::{Found, Memory, Unanswered, What};
 use super::shared::Doing;
+use crate::profile::{self, Idle, Pause};
 use crate::queues::forks::{Care, Look, Slot};
 use crate::queues::job::halt_unwinding;
 use crate::signal::Awaited;
@@ -117,15 +118,27 @@ impl Own for Spawned {
     }
 }
 
+/// A wait in which there was nothing to run, and nothing has been lent yet, ends or becomes a sleep.
+#[cold]
+fn note_waited(idle_since: &mut Option<Instant>) {
+    if let Some(since) = idle_since.take() {
+        profile::note_idle(Idle::Waiting, since.elapsed().as_nanos() as u64);
+    }
+}
+
 impl Worker {
     /// Waits until `target` is over. Runs only `own` meanwhile.
     ///
     /// # Panics
     /// In a child process, if that would be forever.
     pub fn wait(&self, target: &impl Awaited, own: &impl Own) {
+        let _pause = Pause::begin(false);
         let mut idle_since: Option<Instant> = None;
         loop {
             if target.is_over() {
+                if profile::is_on() {
+                    note_waited(&mut idle_since);
+                }
                 return;
             }
             if self.is_orphan() {
@@ -141,6 +154,9 @@ impl Worker {
                 WaitStep::Lend if own.run_last(self) => idle_since = None,
                 WaitStep::Lend => {
                     if target.announce_wait() {
+                        if profile::is_on() {
+                            note_waited(&mut idle_since);
+                        }
                         self.sleep_until(target);
                     }
                 }
@@ -212,6 +228,9 @@ impl Worker {
             // The block belongs to no stack any more.
             return;
         }
+        if let Some(outcome) = target.take_outcome() {
+            profile::end_stolen(self.me.hot, target, &outcome);
+        }
         // SAFETY: by the caller, and it is done.
         unsafe { stack.reset(self.me.hot, slot) };
     }
@@ -223,7 +242,9 @@ impl Worker {
         let lent = if self.permit.is_blocking() { None } else { self.permit.lend(me, false) };
         let aside = self.permit.put_aside(true);
         let doing = me.shared.set_doing(Doing::Wait);
+        let pause = Pause::begin(true);
         let result = halt_unwinding(f);
+        drop(pause);
         self.permit.put_back(&aside);
         me.shared.set_doing(doing);
         if !self.permit.is_blocking() && !self.is_orphan() {
