@@ -2,6 +2,8 @@
 
 mod demo;
 mod doctor;
+mod json;
+mod profile;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -20,6 +22,9 @@ enum Command {
     /// How many workers a pool would have here and why, and what on this machine slows it down
     #[command(after_help = doctor::EXIT_CODES)]
     Doctor(doctor::Arguments),
+    /// How parallel a program is that uses heist, and how fast it would be with more workers
+    #[command(after_help = profile::MORE)]
+    Profile(profile::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +35,7 @@ fn main() -> ExitCode {
             (demo::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
         Command::Doctor(arguments) => (doctor::run(&arguments, &mut out), ExitCode::from(doctor::FAILED)),
+        Command::Profile(arguments) => (profile::run(&arguments, &mut out), ExitCode::from(profile::FAILED)),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("heist: {error}");

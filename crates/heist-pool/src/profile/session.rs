@@ -142,6 +142,8 @@ struct Session {
 
 impl Session {
     fn begin(clock: Option<&'static dyn Clock>) -> Result<Self, AnotherClock> {
+        // Before the costs are measured, which takes a pool: its build would start that one in the middle of this.
+        super::start();
         let begun = Begun::now(clock)?;
         let frame = Box::into_raw(Box::new(new_frame(0)));
         // SAFETY: freed in `end`, and not before.
