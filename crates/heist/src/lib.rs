@@ -69,11 +69,11 @@ mod pool_compute;
 #[cfg(feature = "async")]
 mod pool_tasks;
 #[cfg(not(heist_model))]
+pub mod profile;
+#[cfg(not(heist_model))]
 mod report;
 #[cfg(feature = "async")]
 mod scope_tasks;
-#[cfg(not(heist_model))]
-pub mod profile;
 mod thread_pool;
 
 pub use builder::{ThreadBuilder, ThreadPoolBuildError, ThreadPoolBuilder};

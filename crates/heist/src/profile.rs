@@ -2,6 +2,19 @@
 
 use heist_pool::raw::profile as raw;
 
+/// For [`profile_with_clock`].
+///
+/// ```
+/// /// A clock that stands still.
+/// struct Still;
+/// impl heist::profile::Clock for Still {
+///     fn now(&self) -> u64 {
+///         7
+///     }
+/// }
+/// let (_, profile) = heist::profile::profile_with_clock(&Still, || heist::join(|| 1, || 2));
+/// assert_eq!(profile.work(), std::time::Duration::ZERO);
+/// ```
 pub use heist_pool::raw::profile::Clock;
 pub use heist_trace::profile::{Figures, NotAProfile, Part, Prediction, Profile, Runs, Site};
 

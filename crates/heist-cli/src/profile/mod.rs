@@ -59,7 +59,8 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<ExitCode, Box<
         },
     };
     if let Some(file) = &arguments.save {
-        std::fs::write(file, figures.to_string()).map_err(|error| format!("--save {}: {error}", file.display()))?;
+        std::fs::write(file, figures.to_string())
+            .map_err(|error| format!("--save {}: {error}", file.display()))?;
     }
     let mut profile = Profile::from(figures);
     let mut names = names::Names::default();

@@ -34,7 +34,8 @@ fn read(file: &str) -> Option<HashMap<u64, String>> {
     let mut names = HashMap::new();
     for symbol in object.symbols().filter(|symbol| symbol.is_definition()) {
         if let Ok(name) = symbol.name() {
-            names.insert(symbol.address().wrapping_sub(base), format!("{:#}", rustc_demangle::demangle(name)));
+            names
+                .insert(symbol.address().wrapping_sub(base), format!("{:#}", rustc_demangle::demangle(name)));
         }
     }
     let endian = if object.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
@@ -61,7 +62,11 @@ fn read(file: &str) -> Option<HashMap<u64, String>> {
 }
 
 /// The name of a function, which may be where it is declared.
-fn name(dwarf: &Dwarf<Bytes<'_>>, unit: &Unit<Bytes<'_>>, entry: &DebuggingInformationEntry<Bytes<'_>>) -> Option<String> {
+fn name(
+    dwarf: &Dwarf<Bytes<'_>>,
+    unit: &Unit<Bytes<'_>>,
+    entry: &DebuggingInformationEntry<Bytes<'_>>,
+) -> Option<String> {
     if let Ok(Some(value)) = entry.attr_value(gimli::DW_AT_name) {
         let text = dwarf.attr_string(unit, value).ok()?;
         return Some(text.to_string_lossy().into_owned());
@@ -115,11 +120,13 @@ mod tests {
 
     #[test]
     fn the_closure_is_found_in_the_name() {
-        let in_join = "call<heist_fork::join::Plain<program::sort::{closure_env#1}<u8>>, (alloc::vec::Vec<u8>, ())>";
+        let in_join =
+            "call<heist_fork::join::Plain<program::sort::{closure_env#1}<u8>>, (alloc::vec::Vec<u8>, ())>";
         assert_eq!(told(in_join), "program::sort, closure 2");
         let in_fork = "call<heist_fork::fork::Carried<program::fib::{closure_env#0}>, u64>";
         assert_eq!(told(in_fork), "program::fib, closure 1");
-        let loops = "call<heist_fork::join::Told<heist_fork::compact::fork::{closure#0}::{closure_env#1}>, ()>";
+        let loops =
+            "call<heist_fork::join::Told<heist_fork::compact::fork::{closure#0}::{closure_env#1}>, ()>";
         assert_eq!(told(loops), "parallel loops and sorts");
         assert_eq!(told("heist_fork::join::Frame<B,RB>::call"), "heist_fork::join::Frame<B,RB>::call");
         assert_eq!(told("call<heist_fork::join::Plain<fn()>, ()>"), "fn()");

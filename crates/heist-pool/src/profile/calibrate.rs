@@ -111,7 +111,9 @@ fn latency(pool: &Arc<Pool>) -> Option<u64> {
     let there = Arc::clone(&begun);
     let since = ticks();
     // SAFETY: it does not unwind and borrows nothing.
-    pool.inject(unsafe { heap_job(move || there.store(ticks().max(1), Ordering::Release), std::ptr::null()) });
+    pool.inject(unsafe {
+        heap_job(move || there.store(ticks().max(1), Ordering::Release), std::ptr::null())
+    });
     wait_until(|| begun.load(Ordering::Acquire) != 0);
     match begun.load(Ordering::Acquire) {
         0 => None,

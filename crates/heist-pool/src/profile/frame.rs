@@ -174,7 +174,9 @@ impl Frame {
 
     /// Both halves have ended; the path is that to the end of the second.
     fn join(&mut self, frame: usize) {
-        let Some(&mut Open { at, work_at, site_at, first, first_work, .. }) = self.open(frame) else { return };
+        let Some(&mut Open { at, work_at, site_at, first, first_work, .. }) = self.open(frame) else {
+            return;
+        };
         self.open.pop();
         self.site = site_at;
         let second = self.path.migrated();

@@ -1,13 +1,14 @@
 //! One profile, from its beginning to its end.
 
+use super::SESSIONS;
 use super::calibrate::{self, Costs};
 use super::clock::{self, Clock, stamp};
 use super::frame::{Frame, Outcome};
 use super::meter::{self, Running, new_frame};
 use super::sums::{Path, Sums};
-use super::totals::{RunsSeen, Seen};
-use super::SESSIONS;
+use super::totals::{self, RunsSeen, Seen};
 use crate::global;
+use crate::queues::forks::hot;
 use crate::queues::job::halt_unwinding;
 use crate::worker::Worker;
 use heist_sync::std_atomic::Ordering;
@@ -89,7 +90,8 @@ impl Begun {
             _ => 1.0,
         };
         let ns = |ticks: u64| (ticks as f64 * rate).round() as u64;
-        let runs = |runs: RunsSeen| Runs { count: runs.count, ns: ns(runs.time), longest_ns: ns(runs.longest) };
+        let runs =
+            |runs: RunsSeen| Runs { count: runs.count, ns: ns(runs.time), longest_ns: ns(runs.longest) };
         let seen = Seen::now().since(self.seen);
         let pool = Worker::current().map(Worker::pool).or_else(|| global::started());
         let site = |site: &super::sums::Site| {
@@ -138,6 +140,8 @@ struct Session {
     begun: Begun,
     running: Running,
     frame: *mut Frame,
+    /// It is in no other one.
+    is_outermost: bool,
 }
 
 impl Session {
@@ -145,18 +149,26 @@ impl Session {
         // Before the costs are measured, which takes a pool: its build would start that one in the middle of this.
         super::start();
         let begun = Begun::now(clock)?;
+        let is_outermost = !hot().is_metered();
+        if is_outermost {
+            totals::begin_call(stamp());
+        }
         let frame = Box::into_raw(Box::new(new_frame(0)));
         // SAFETY: freed in `end`, and not before.
         let running = unsafe { Running::begin(frame) };
-        Ok(Self { begun, running, frame })
+        Ok(Self { begun, running, frame, is_outermost })
     }
 
     fn end(self) -> Figures {
         self.running.end();
         // SAFETY: made in `begin`, and nobody has it any more.
         let outcome: Outcome = unsafe { Box::from_raw(self.frame) }.end();
-        // One that is taken inside of another is a part of it.
-        meter::append(&outcome);
+        // One that is taken inside of another is a part of it, and all are of that of the process.
+        if self.is_outermost {
+            totals::end_call(&outcome, stamp());
+        } else {
+            meter::append(&outcome);
+        }
         self.begun.figures(&outcome.sums, outcome.path, 0)
     }
 }

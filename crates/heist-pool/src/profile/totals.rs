@@ -32,10 +32,8 @@ struct Runs {
     longest: AtomicU64,
 }
 
-static POLLS: Runs =
-    Runs { count: AtomicU64::new(0), time: AtomicU64::new(0), longest: AtomicU64::new(0) };
-static TICKS: Runs =
-    Runs { count: AtomicU64::new(0), time: AtomicU64::new(0), longest: AtomicU64::new(0) };
+static POLLS: Runs = Runs { count: AtomicU64::new(0), time: AtomicU64::new(0), longest: AtomicU64::new(0) };
+static TICKS: Runs = Runs { count: AtomicU64::new(0), time: AtomicU64::new(0), longest: AtomicU64::new(0) };
 
 /// How often, for how long in all, and the longest.
 #[derive(Clone, Copy, Default, Debug)]
@@ -157,9 +155,9 @@ pub(super) fn begin_call(now: u64) {
 
 /// The call has returned.
 pub(super) fn end_call(outcome: &Outcome, now: u64) {
-    let chain = CHAIN.get().then(outcome.path);
-    CHAIN.set(chain);
     if let Some(whole) = whole().as_mut() {
+        let chain = CHAIN.get().then(outcome.path);
+        CHAIN.set(chain);
         whole.running -= 1;
         if whole.running == 0 {
             whole.inside += now.saturating_sub(whole.since);

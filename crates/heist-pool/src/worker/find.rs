@@ -230,12 +230,7 @@ impl Search {
     }
 
     #[inline(always)]
-    fn search_for_a_while<'a>(
-        &self,
-        me: &'a Me,
-        permit: &OwnPermit,
-        tasks: &OwnTasks,
-    ) -> Option<Found<'a>> {
+    fn search_for_a_while<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
         if !self.is_on.get() {
             // Only a tick could turn up, and for the next of those it sleeps, so that more than one is due when it rises.
             if self.is_after_tick.get() && runs_alone(me, me.permits().counters()) {

@@ -121,7 +121,10 @@ pub struct NotAProfile {
 impl fmt::Display for NotAProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
-            1 => write!(f, "this is not a profile of heist's, or of another version: its first line is not {FIRST:?}"),
+            1 => write!(
+                f,
+                "this is not a profile of heist's, or of another version: its first line is not {FIRST:?}"
+            ),
             n => write!(f, "line {n} of the profile is not understood; it may have been cut off"),
         }
     }

@@ -234,7 +234,9 @@ impl Profile {
         }
         let (work, n) = (self.work_ns().max(1) as f64, workers as f64);
         let upper = n.min(work / span.max(1.0));
-        let with = |factor: f64| (work / (work / n + factor * (1.0 - 1.0 / n) * burdened)).min(upper);
+        // More workers do not make it slower, whatever the bound allows.
+        let with =
+            |factor: f64| (work / (work / n + factor * (1.0 - 1.0 / n) * burdened)).max(1.0).min(upper);
         Some(Prediction { workers, lower: with(tuning::PROFILE_SPAN_FACTOR), expected: with(1.0), upper })
     }
 

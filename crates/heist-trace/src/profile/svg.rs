@@ -21,7 +21,9 @@ fn y(speed_up: f64) -> f64 {
 }
 
 fn points(all: impl Iterator<Item = (f64, f64)>) -> String {
-    all.map(|(workers, speed_up)| format!("{:.1},{:.1}", x(workers), y(speed_up))).collect::<Vec<_>>().join(" ")
+    all.map(|(workers, speed_up)| format!("{:.1},{:.1}", x(workers), y(speed_up)))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 const STYLE: &str = "text{font:12px sans-serif;fill:#222}.g{stroke:#ccc}.l{stroke:#888;stroke-dasharray:4 4}\

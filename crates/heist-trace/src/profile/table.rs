@@ -51,7 +51,11 @@ impl fmt::Display for Profile {
             format!("{} in {} pieces of {}", Time(self.work()), figures.pieces, Time(self.mean_piece())),
         )?;
         if figures.outside_ns > 0 {
-            row(f, "  outside", format!("{} of it outside of heist, which counts as serial", time(figures.outside_ns)))?;
+            row(
+                f,
+                "  outside",
+                format!("{} of it outside of heist, which counts as serial", time(figures.outside_ns)),
+            )?;
         }
         let (span, burdened) = (self.span().map(Time), self.burdened_span().map(Time));
         row(f, "span", format!("{}, burdened {}", or_too_fine(span), or_too_fine(burdened)))?;
@@ -59,12 +63,23 @@ impl fmt::Display for Profile {
         row(f, "parallelism", format!("{}, burdened {}", or_too_fine(plain), or_too_fine(burdened)))?;
         let s = if self.workers() == 1 { "" } else { "s" };
         let busy = self.utilisation() * 100.0;
-        row(f, "elapsed", format!("{} on {} worker{s}, of which {busy:.0} % was work", Time(self.elapsed()), self.workers()))?;
+        row(
+            f,
+            "elapsed",
+            format!(
+                "{} on {} worker{s}, of which {busy:.0} % was work",
+                Time(self.elapsed()),
+                self.workers()
+            ),
+        )?;
         let (searching, waiting) = (time(figures.searching_ns), time(figures.waiting_ns));
         row(
             f,
             "idle",
-            format!("searching {searching}, waiting awake {waiting}, asleep or elsewhere {}", Time(self.asleep())),
+            format!(
+                "searching {searching}, waiting awake {waiting}, asleep or elsewhere {}",
+                Time(self.asleep())
+            ),
         )?;
         let Figures { forks, stolen, steals, tries, .. } = figures;
         row(f, "forks", format!("{forks}, of which {stolen} were stolen"))?;
@@ -75,7 +90,11 @@ impl fmt::Display for Profile {
         for (name, Runs { count, ns, longest_ns }) in [("tasks", figures.polls), ("ticks", figures.ticks)] {
             if count > 0 {
                 let runs = if name == "tasks" { "polls" } else { "runs" };
-                row(f, name, format!("{count} {runs}, {} in all, the longest {}", time(ns), time(longest_ns)))?;
+                row(
+                    f,
+                    name,
+                    format!("{count} {runs}, {} in all, the longest {}", time(ns), time(longest_ns)),
+                )?;
             }
         }
         self.write_predictions(f)?;

@@ -37,15 +37,18 @@ fn forks_are_fast_again_afterwards() {
             hot().slow_pushes() - before
         };
         let plain = || assert_eq!(fib(FIB), 610);
-        assert!(slow(&plain) < 10);
+        // Without `membarrier` all pushes take the slow path at all times.
+        let fewest = if heist_sync::barrier::is_asymmetric() { 0 } else { FORKS_OF_FIB };
+        let is_as_ever = || (fewest..fewest + 10).contains(&slow(&plain));
+        assert!(is_as_ever());
         let measured = || assert_eq!(heist::profile(plain).1.forks(), FORKS_OF_FIB);
         let all = slow(&measured);
         assert!((FORKS_OF_FIB..FORKS_OF_FIB + 10).contains(&all), "{all}");
         // A request may have come meanwhile.
-        assert!(slow(&plain) < 10);
+        assert!(is_as_ever());
         let panicked = || drop(catch_unwind(|| heist::profile(|| heist::join(|| panic!("first"), || ()))));
         panicked();
-        assert!(slow(&plain) < 10);
+        assert!(is_as_ever());
     });
 }
 

@@ -197,7 +197,10 @@ fn jobs_of_a_scope_begin_where_they_are_spawned() {
         };
         let ((), profile) = pool.install(|| profiled(run));
         let figures = profile.figures();
-        assert_eq!(figures.work_ns, 1_000 + 2_000 + 5_000 + 10_000 + 20_000 + 40_000 + 3_000 + 4_000 + 6_000 + 7_000);
+        assert_eq!(
+            figures.work_ns,
+            1_000 + 2_000 + 5_000 + 10_000 + 20_000 + 40_000 + 3_000 + 4_000 + 6_000 + 7_000
+        );
         assert_eq!(figures.span_ns, 1_000 + 2_000 + 10_000 + 20_000 + 40_000 + 7_000);
         assert_eq!(figures.stolen, 1);
     }
