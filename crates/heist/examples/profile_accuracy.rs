@@ -88,7 +88,8 @@ fn main() {
             predicted.expected
         );
     }
-    let plain = seconds(|| drop(black_box(one.install(|| fib(25)))));
-    let measured = seconds(|| drop(black_box(one.install(|| heist::profile(|| fib(25)).0))));
+    let plain = || assert_eq!(black_box(fib(25)), 75_025);
+    let measured = seconds(|| one.install(|| heist::profile(plain).0));
+    let plain = seconds(|| one.install(plain));
     println!("a fork takes {:.0} ns more while it is measured (60)", (measured - plain) * 1e9 / 242_784.0);
 }

@@ -12,7 +12,7 @@ pub enum Ended {
     /// It could not be started; what the command's exit code is then.
     NotStarted(io::Error, u8),
     /// It was, and ended with this code.
-    Measured(Figures, u8),
+    Measured(Box<Figures>, u8),
 }
 
 /// A directory that is removed at the end.
@@ -46,7 +46,7 @@ pub fn measured(command: &[OsString]) -> Result<Ended, Box<dyn Error>> {
         }
     };
     match longest(&scratch.0)? {
-        Some(figures) => Ok(Ended::Measured(figures, code(status))),
+        Some(figures) => Ok(Ended::Measured(Box::new(figures), code(status))),
         None => Err(why_nothing(&program.display().to_string(), status).into()),
     }
 }

@@ -15,7 +15,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 
 /// The frame of what `hot`'s thread runs now. The caller runs nothing else while it has it.
-fn frame(hot: &Hot) -> Option<&mut Frame> {
+fn frame<'a>(hot: &Hot) -> Option<&'a mut Frame> {
     // SAFETY: whoever has put it there takes it out before it goes (`Running`). Nothing that is called with it gets to another reference:
     // see the module.
     unsafe { hot.meter().as_mut() }
