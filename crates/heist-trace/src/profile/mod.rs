@@ -22,7 +22,6 @@ use std::time::Duration;
 /// let (sum, profile) = heist::profile(|| heist::join(|| 1, || 2));
 /// assert_eq!(sum, (1, 2));
 /// assert_eq!(profile.forks(), 1);
-/// assert!(profile.is_too_fine(), "two constants are no work");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
@@ -93,8 +92,8 @@ impl Profile {
     /// T_inf: how long the longest path is. `None` if that is [too fine](Self::is_too_fine) to tell.
     ///
     /// ```
-    /// let (_, profile) = heist::profile(|| heist::join(|| 1, || 2));
-    /// assert_eq!(profile.span(), None);
+    /// let fine = heist::profile::Figures { work_ns: 900, pieces: 1, ..Default::default() };
+    /// assert_eq!(heist::profile::Profile::from(fine).span(), None);
     /// ```
     pub fn span(&self) -> Option<Duration> {
         self.told(self.figures.span_ns)
@@ -104,8 +103,8 @@ impl Profile {
     /// halves are too short for that is run by one thread. As in Cilkview (He, Leiserson and Leiserson, SPAA 2010).
     ///
     /// ```
-    /// let (_, profile) = heist::profile(|| heist::join(|| 1, || 2));
-    /// assert_eq!(profile.burdened_span(), None);
+    /// let fine = heist::profile::Figures { work_ns: 900, pieces: 1, ..Default::default() };
+    /// assert_eq!(heist::profile::Profile::from(fine).burdened_span(), None);
     /// ```
     pub fn burdened_span(&self) -> Option<Duration> {
         self.told(self.figures.burdened_ns)
@@ -145,8 +144,8 @@ impl Profile {
     /// paths.
     ///
     /// ```
-    /// let (_, profile) = heist::profile(|| heist::join(|| 1, || 2));
-    /// assert!(profile.is_too_fine());
+    /// let fine = heist::profile::Figures { work_ns: 900, pieces: 1, ..Default::default() };
+    /// assert!(heist::profile::Profile::from(fine).is_too_fine());
     /// ```
     pub fn is_too_fine(&self) -> bool {
         self.mean_piece() < Duration::from_nanos(tuning::PROFILE_FINE_NS)
