@@ -2,7 +2,9 @@
 
 mod demo;
 mod doctor;
+mod json;
 mod live;
+mod profile;
 mod trace;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +30,9 @@ enum Command {
     /// What happened in a recorded run, or the recording in another form
     #[command(after_help = trace::EXAMPLES)]
     Trace(trace::Arguments),
+    /// How parallel a program is that uses heist, and how fast it would be with more workers
+    #[command(after_help = profile::MORE)]
+    Profile(profile::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
             (trace::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
         Command::Doctor(arguments) => (doctor::run(&arguments, &mut out), ExitCode::from(doctor::FAILED)),
+        Command::Profile(arguments) => (profile::run(&arguments, &mut out), ExitCode::from(profile::FAILED)),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("heist: {error}");

@@ -1,14 +1,14 @@
 //! The same closure once on every index.
 
+use crate::pending::Pending;
 use crate::spawn::detached;
 use heist_pool::raw::global;
 use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding};
 use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::raw::process::{Caller, OnBehalf, refuse_wait};
-use heist_pool::raw::signal::{Awaited, Signal};
+use heist_pool::raw::signal::Awaited;
 use heist_pool::raw::worker::Worker;
 use heist_sync::Arc;
-use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -131,8 +131,7 @@ struct Shared<OP> {
     op: OP,
     calls: usize,
     caller: Caller,
-    pending: AtomicUsize,
-    over: Signal,
+    pending: Pending,
 }
 
 impl<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send> Call<'_, OP, R> {
@@ -147,12 +146,7 @@ impl<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send> Call<'_, OP, R> {
         // SAFETY: one call, one writer; the reader waits for the signal.
         unsafe { *this.result.get() = Some(result) };
         // SAFETY: not counted out yet.
-        let pending = unsafe { &(*shared).pending };
-        // ORDERING: as in a scope: release ours, acquire all others' for the one that sets the signal.
-        if pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: freed only after this signal.
-            unsafe { Signal::set(&raw const (*shared).over) };
-        }
+        unsafe { Pending::count_out(&raw const (*shared).pending) };
     }
 }
 
@@ -166,8 +160,8 @@ where
     let here = Worker::current();
     let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
     let n = pool.active();
-    let over = Signal::new(Arc::clone(&parker));
-    let shared = Shared { op, calls: n, caller: Caller::here(), pending: AtomicUsize::new(n), over };
+    let pending = Pending::new(n, Arc::clone(&parker));
+    let shared = Shared { op, calls: n, caller: Caller::here(), pending };
     let calls: Vec<_> =
         (0..n).map(|index| Call { shared: &shared, index, result: UnsafeCell::new(None) }).collect();
     // The own call runs right here, without a hop.
@@ -175,7 +169,8 @@ where
     for call in calls.iter().filter(|call| Some(call.index) != own) {
         let data = std::ptr::from_ref(call).cast();
         // SAFETY: `calls` and `shared` stay until the signal is set, which is waited for below; `R` and `OP` may cross.
-        pool.inject_for(call.index, unsafe { JobRef::new(Call::<OP, R>::run, data, std::ptr::null()) });
+        let job = unsafe { JobRef::new(Call::<OP, R>::run, data, std::ptr::null()) };
+        pool.inject_for(call.index, shared.pending.measured(job));
     }
     if let Some(own) = own {
         // SAFETY: not injected, so once.
@@ -183,9 +178,12 @@ where
     }
     match here {
         _ if n == 0 => {}
-        Some(worker) => worker.wait(&shared.over, &()),
-        None if pool.is_foreign() && !shared.over.is_over() => refuse_wait(),
-        None => wait_outside(&shared.over, &parker),
+        Some(worker) => worker.wait(shared.pending.over(), &()),
+        None if pool.is_foreign() && !shared.pending.over().is_over() => refuse_wait(),
+        None => wait_outside(shared.pending.over(), &parker),
+    }
+    if !pool.is_foreign() {
+        shared.pending.end();
     }
     let mut results = Vec::with_capacity(n);
     let mut panic: Option<Payload> = None;

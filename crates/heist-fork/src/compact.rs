@@ -8,6 +8,7 @@ use crate::join::fork_staying;
 use heist_pool::raw::global;
 use heist_pool::raw::job::{discard, halt_unwinding};
 use heist_pool::raw::process::{Caller, OnBehalf};
+use heist_pool::raw::profile;
 use heist_pool::raw::worker::Worker;
 use std::mem::MaybeUninit;
 
@@ -93,6 +94,19 @@ impl<F: FnOnce(FnContext) -> R, R> Callee for Call<F, R> {
     }
 }
 
+/// Runs a loop, or a part of one.
+///
+/// # Safety
+/// As for [`Callee::run`].
+unsafe fn run_loop<C: Callee + ?Sized>(callee: &mut C, is_stolen: bool, on_behalf: OnBehalf) {
+    let loops = profile::loops();
+    // SAFETY: by the caller.
+    unsafe { callee.run(is_stolen, on_behalf) };
+    if let Some(loops) = loops {
+        profile::end_loops(loops);
+    }
+}
+
 /// A call, and whether it has run.
 struct Tracked<'a, C: ?Sized> {
     callee: &'a mut C,
@@ -108,7 +122,7 @@ impl<'a, C: Callee + ?Sized> Tracked<'a, C> {
     /// Once.
     unsafe fn run(&mut self, is_stolen: bool, on_behalf: OnBehalf) {
         // SAFETY: by the caller.
-        unsafe { self.callee.run(is_stolen, on_behalf) };
+        unsafe { run_loop(self.callee, is_stolen, on_behalf) };
         self.is_done = true;
     }
 
@@ -159,10 +173,10 @@ fn install(forks: bool, op: &mut (dyn Callee + Send)) {
     let caller = Caller::here();
     if !forks || Worker::current().is_some() {
         // SAFETY: here, or below.
-        unsafe { op.run(false, OnBehalf::of(caller)) };
+        unsafe { run_loop(op, false, OnBehalf::of(caller)) };
     } else {
         // SAFETY: here, or above.
-        global::pool().install(|| unsafe { op.run(false, OnBehalf::of(caller)) });
+        global::pool().install(|| unsafe { run_loop(op, false, OnBehalf::of(caller)) });
     }
 }
 

@@ -4,6 +4,7 @@ use heist_pool::raw::forks::{Exec, Hot, Popped, Pushed, Slot, hot};
 use heist_pool::raw::global;
 use heist_pool::raw::job::{Payload, discard, halt_unwinding};
 use heist_pool::raw::process::{OnBehalf, refuse_wait};
+use heist_pool::raw::profile;
 use heist_pool::raw::worker::{Inherited, Worker};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -265,9 +266,12 @@ impl Place for &'static Hot {
 #[inline(never)]
 unsafe fn finish_second(slot: *mut Slot, frame: *mut (), call: Exec, drop_result: Exec, first: Payload) -> ! {
     // SAFETY: by the caller.
-    match unsafe { pop(slot) } {
-        // SAFETY: popped, or never pushed; not run before.
-        Inherited::Mine => unsafe { call(frame) },
+    match unsafe { pop(slot, frame) } {
+        Inherited::Mine => {
+            // SAFETY: popped, or never pushed; not run before.
+            unsafe { call(frame) };
+            end_second(frame);
+        }
         Inherited::Done => {}
         // It stays where it is.
         Inherited::Lost => std::panic::resume_unwind(first),
@@ -425,11 +429,13 @@ where
 #[inline(never)]
 fn second_slow<B: Half<RB>, RB: Send>(slot: *mut Slot, frame: &Frame<B, RB>) -> RB {
     // SAFETY: pushed by the caller, or null, and whatever the first half has forked has been popped.
-    match unsafe { pop(slot) } {
+    match unsafe { pop(slot, frame.as_ptr()) } {
         Inherited::Mine => {
             // SAFETY: popped, or never pushed.
             let b = unsafe { frame.take() };
-            return b.run_here(hot());
+            let result = b.run_here(hot());
+            end_second(frame.as_ptr());
+            return result;
         }
         Inherited::Done => {}
         Inherited::Lost => refuse_wait(),
@@ -465,20 +471,44 @@ fn push_slow(hot: &'static Hot, slot: *mut Slot) -> PushedSlow {
     }
 }
 
+/// The second half, in `frame`, has run on the thread that forked it.
+#[cold]
+#[inline(never)]
+fn end_second(frame: *const ()) {
+    profile::end_second(hot(), frame);
+}
+
 /// Pops `slot`. If the job is not the caller's, it has been waited for; or it is lost, because the process has forked since it was
 /// pushed.
 ///
 /// # Safety
-/// `slot` was pushed on this thread, and whatever was pushed after it has been popped; or it is null, and nothing was pushed. A pop that
-/// has met its bound may be done again.
+/// `slot` was pushed on this thread, with `frame`, and whatever was pushed after it has been popped; or it is null, and nothing was pushed. A
+/// pop that has met its bound may be done again.
 #[cold]
 #[inline(never)]
-unsafe fn pop(slot: *mut Slot) -> Inherited {
+unsafe fn pop(slot: *mut Slot, frame: *const ()) -> Inherited {
     let hot = hot();
+    let ended = profile::end_first(hot, frame);
     // SAFETY: by the caller.
     if slot.is_null() || !unsafe { hot.pop_is_slow(slot) } {
+        if ended.is_some() {
+            profile::go_on(hot, ended);
+        }
         return Inherited::Mine;
     }
+    // SAFETY: just popped, and found its bound.
+    let popped = unsafe { pop_slow(hot, slot) };
+    if ended.is_some() {
+        profile::go_on(hot, None);
+    }
+    popped
+}
+
+/// Goes on with a pop that met its bound.
+///
+/// # Safety
+/// `slot` was popped last on this thread, whose block is `hot`, and the pop has found its bound.
+unsafe fn pop_slow(hot: &'static Hot, slot: *mut Slot) -> Inherited {
     let Some(worker) = Worker::of(hot) else {
         // SAFETY: just popped; the thread was in a pool when it was pushed, and has not left it.
         return unsafe { Worker::pop_inherited(hot, slot) };

@@ -6,6 +6,7 @@ mod compact;
 mod current;
 mod fork;
 mod join;
+mod pending;
 #[doc(hidden)]
 pub mod raw;
 mod scope;

@@ -13,6 +13,11 @@ pub mod compact {
     pub use crate::compact::{enter, join, join_staying};
 }
 
+/// Work and span of loops.
+pub mod profile {
+    pub use heist_pool::raw::profile::Blocks;
+}
+
 /// Whether the calling thread is a pool's and may run jobs.
 #[inline]
 pub fn is_worker() -> bool {

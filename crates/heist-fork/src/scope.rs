@@ -1,14 +1,15 @@
 //! Scopes: any number of jobs that may borrow, all over when the scope returns.
 
 use crate::broadcast::BroadcastContext;
+use crate::pending::Pending;
 use heist_deque::Injector;
 use heist_pool::raw::global;
 use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding, heap_job};
 use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::raw::process::{Caller, OnBehalf, refuse_wait};
-use heist_pool::raw::signal::{Awaited, Signal};
+use heist_pool::raw::signal::Awaited;
 use heist_pool::raw::worker::{Spawned, Worker};
-use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use heist_sync::atomic::{AtomicPtr, Ordering};
 use heist_sync::process::Origin;
 use heist_sync::{Arc, Mutex, Parker, lock};
 use std::any::Any;
@@ -55,10 +56,9 @@ pub struct Base<'scope> {
     /// The thread whose stack it lies on.
     opener: Caller,
     /// Jobs that are not over, and one for the body.
-    pending: AtomicUsize,
+    pending: Pending,
     /// The first panic, boxed once more to be a thin pointer.
     panic: AtomicPtr<Payload>,
-    over: Signal,
     /// What else it waits for.
     attached: Mutex<Option<Box<dyn Attached>>>,
     #[allow(clippy::type_complexity)]
@@ -123,9 +123,8 @@ impl<'scope> Base<'scope> {
         Self {
             pool,
             opener: Caller::here(),
-            pending: AtomicUsize::new(1),
+            pending: Pending::new(1, parker),
             panic: AtomicPtr::new(std::ptr::null_mut()),
-            over: Signal::new(parker),
             attached: Mutex::new(None),
             invariant: PhantomData,
         }
@@ -137,8 +136,7 @@ impl<'scope> Base<'scope> {
 
     fn count_in(&self, jobs: usize) {
         self.pool.refuse_if_foreign();
-        // ORDERING: relaxed; the one that spawns is itself counted, so the count is above 0 before and after.
-        self.pending.fetch_add(jobs, Ordering::Relaxed);
+        self.pending.count_in(jobs);
     }
 
     /// Runs a part of the scope and counts it out. Nothing of the scope may be touched after.
@@ -160,12 +158,7 @@ impl<'scope> Base<'scope> {
             }
         }
         // SAFETY: as above.
-        let pending = unsafe { &(*this).pending };
-        // ORDERING: release our work to, and acquire all others' for, the one that counts out last and sets the signal.
-        if pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // SAFETY: the waiter frees the scope only after this signal, which we alone set.
-            unsafe { Signal::set(&raw const (*this).over) };
-        }
+        unsafe { Pending::count_out(&raw const (*this).pending) };
     }
 
     fn keep_panic(&self, payload: Payload) {
@@ -188,17 +181,20 @@ impl<'scope> Base<'scope> {
             Some(worker) => {
                 let own = Arc::ptr_eq(worker.pool(), &self.pool);
                 if own {
-                    worker.wait(&self.over, &Spawned { owner: self.tag(), since });
+                    worker.wait(self.pending.over(), &Spawned { owner: self.tag(), since });
                 } else {
-                    worker.wait(&self.over, &());
+                    worker.wait(self.pending.over(), &());
                 }
             }
             None if self.pool.is_foreign() => {
-                if !self.over.is_over() {
+                if !self.pending.over().is_over() {
                     refuse_wait();
                 }
             }
-            None => wait_outside(&self.over, parker),
+            None => wait_outside(self.pending.over(), parker),
+        }
+        if !self.pool.is_foreign() {
+            self.pending.end();
         }
         let panic = self.panic.swap(std::ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
@@ -290,7 +286,8 @@ impl<'scope> Base<'scope> {
                 unsafe { Base::run(base.pointer(), move || BroadcastContext::with(index, n, |c| call(c))) };
             };
             // SAFETY: `run` does not unwind, and the scope waits for the job.
-            self.pool.inject_for(index, unsafe { heap_job(job, self.tag()) });
+            let job = self.pending.measured(unsafe { heap_job(job, self.tag()) });
+            self.pool.inject_for(index, job);
         }
     }
 }
@@ -346,7 +343,8 @@ impl<'scope> Scope<'scope> {
             unsafe { Base::run(&raw const scope.base, || body(scope)) };
         };
         // SAFETY: `run` does not unwind, and the scope waits for the job, so that its borrows hold.
-        self.base.push(unsafe { heap_job(job, self.base.tag()) });
+        let job = self.base.pending.measured(unsafe { heap_job(job, self.base.tag()) });
+        self.base.push(job);
     }
 
     /// Spawns a job for every index of the pool.
@@ -411,7 +409,8 @@ impl<'scope> ScopeFifo<'scope> {
             unsafe { Base::run(&raw const scope.base, || body(scope)) };
         };
         // SAFETY: `run` does not unwind, and the scope waits for the job, so that its borrows hold.
-        self.jobs.push(unsafe { heap_job(job, self.base.tag()) });
+        let job = self.base.pending.measured(unsafe { heap_job(job, self.base.tag()) });
+        self.jobs.push(job);
         // SAFETY: the scope is there until as many jobs as tickets have run.
         self.base.push(unsafe { JobRef::new(ticket, std::ptr::from_ref(self).cast(), self.base.tag()) });
     }
@@ -540,7 +539,7 @@ pub fn in_place_scope_fifo_in<'scope, R>(pool: &Arc<Pool>, op: impl FnOnce(&Scop
 
 impl fmt::Debug for Base<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Base").field("pending", &self.pending.load(Ordering::Relaxed)).finish_non_exhaustive()
+        f.debug_struct("Base").field("pending", &self.pending.count()).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The one door to the pool: nothing else in this crate names whoever runs the work.
 
 pub(crate) use heist_fork::blocking;
+pub(crate) use heist_fork::raw::profile::Blocks;
 pub(crate) use heist_fork::raw::{Demand, demand, stand_aside, thread_number};
 
 /// How many workers a loop is divided for.

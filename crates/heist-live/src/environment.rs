@@ -24,7 +24,7 @@ fn start() {
     if IS_STARTED.get().swap(true, Ordering::Relaxed) {
         return;
     }
-    if heist_os::is_privileged() {
+    if heist_os::is_privileged() == Some(true) {
         return heist_sync::warn(format_args!(
             "HEIST_LIVE is ignored: the program runs with the rights of another user than yours"
         ));

@@ -8,12 +8,13 @@
 
 mod affinity;
 mod cpu_list;
+mod exit;
 mod file;
+#[cfg_attr(not(all(target_os = "linux", not(any(heist_model, miri)))), path = "host_unknown.rs")]
+mod host;
 pub mod limits;
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod linux;
-#[cfg_attr(not(all(target_os = "linux", not(any(heist_model, miri)))), path = "process_unknown.rs")]
-mod process;
 pub mod quit;
 pub mod topology;
 #[cfg(test)]
@@ -22,7 +23,8 @@ mod tree;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
 pub use cpu_list::{cpu_list, parse_cpu_list};
-pub use process::{at_exit, is_privileged, stolen_ms};
+pub use exit::{at_exit, file_of_code, is_privileged};
+pub use host::stolen_ms;
 
 #[cfg(not(all(target_os = "linux", not(any(heist_model, miri)))))]
 use Unknown as Real;

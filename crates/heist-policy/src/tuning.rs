@@ -240,3 +240,23 @@ pub const MANUAL_CLOCK_PATIENCE_NS: u64 = 10_000_000_000;
 ///
 /// Long enough for one of those to come by between two short polls or ticks, and short beside the lateness at which ticks are taken over.
 pub const TICK_FAR_NS: u64 = 1_000_000;
+
+/// How often the costs of taking a job from another thread are measured before the first profile; the median counts.
+///
+/// Each takes some ten microseconds, and a moment for a thread to fall asleep.
+pub const PROFILE_ROUNDS: usize = 15;
+
+/// What it costs to take a job from another thread, and to wake a thread for one, where no thread can be had to measure it.
+pub const PROFILE_STEAL_NS: u64 = 2_000;
+/// See there.
+pub const PROFILE_WAKE_NS: u64 = 20_000;
+
+/// A profile whose pieces are shorter than this on average says nothing about paths.
+///
+/// To measure a fork costs some ten times what the fork does; of a microsecond that is a few per cent, which can be subtracted.
+pub const PROFILE_FINE_NS: u64 = 1_000;
+
+/// How many spans the predicted time has beside its share of the work, at most: the `c` in T_P <= T_1/P + c T_inf.
+///
+/// One for the path itself, and one for looking for work along it.
+pub const PROFILE_SPAN_FACTOR: f64 = 2.0;

@@ -94,6 +94,7 @@ impl Config {
             crate::sample::start();
         }
         crate::stall::start(&pool);
+        crate::profile::start();
         std::mem::forget(unfinished);
         Ok(pool)
     }

@@ -71,6 +71,7 @@ mod permits;
 mod places;
 mod pool;
 mod process;
+mod profile;
 mod queues;
 mod recorder;
 mod sample;
@@ -122,6 +123,13 @@ pub mod raw {
     /// What becomes of pools in a child process.
     pub mod process {
         pub use crate::process::{Caller, FOREIGN_POOL, OnBehalf, end_child_after, refuse_wait};
+    }
+    /// Work and span.
+    pub mod profile {
+        pub use crate::profile::{
+            AnotherClock, Blocks, Clock, Gather, Region, Spawn, end_first, end_loops, end_second, go_on,
+            is_on, loops, measure, measure_with, spawn,
+        };
     }
     /// What is recorded for traces.
     pub mod recorder {

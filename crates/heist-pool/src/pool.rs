@@ -7,6 +7,7 @@ use crate::monitor::Watched;
 use crate::permits::Permits;
 use crate::places::{Pin, Places};
 use crate::process;
+use crate::profile::{self, Pause};
 use crate::queues::Queues;
 use crate::queues::job::{Callee, JobRef, Payload, StackJob, discard, erased, halt_unwinding};
 use crate::queues::task::{Place, TaskRef};
@@ -287,6 +288,10 @@ impl Pool {
 
     fn call(self: &Arc<Self>, callee: &mut Callee<'_>) {
         self.refuse_if_foreign();
+        profile::called(&mut || self.call_here_or_there(callee));
+    }
+
+    fn call_here_or_there(self: &Arc<Self>, callee: &mut Callee<'_>) {
         match Worker::current() {
             Some(worker) if Arc::ptr_eq(worker.pool(), self) => callee(),
             None if crate::threads::guest::visit(self, callee) => {}
@@ -491,6 +496,7 @@ pub fn outside_parker() -> Arc<Parker> {
 
 /// Waits on a thread outside of all pools.
 pub fn wait_outside(target: &impl Awaited, parker: &Parker) {
+    let _pause = Pause::begin(false);
     // LIVENESS: announced first; who ends the wait then unparks us. A token from elsewhere only costs a turn.
     while target.announce_wait() {
         parker.park();

@@ -91,6 +91,12 @@ impl Moment {
         let ticks = u128::from(self.0.saturating_sub(earlier.0));
         u64::try_from((ticks * u128::from(counter::rate())) >> counter::RATE_BITS).unwrap_or(u64::MAX)
     }
+
+    /// What the counter says, in its own unit: for whoever measures much and converts the sum.
+    #[inline]
+    pub fn ticks(self) -> u64 {
+        self.0
+    }
 }
 
 mod counter {

@@ -33,6 +33,8 @@ mod chrome;
 mod clock;
 mod event;
 pub mod name;
+#[doc(hidden)]
+pub mod profile;
 mod ring;
 #[cfg(feature = "output")]
 mod timeline;

@@ -71,6 +71,8 @@ mod pool_compute;
 #[cfg(feature = "async")]
 mod pool_tasks;
 #[cfg(not(heist_model))]
+pub mod profile;
+#[cfg(not(heist_model))]
 mod report;
 #[cfg(feature = "async")]
 mod scope_tasks;
@@ -115,6 +117,8 @@ pub use heist_async::signal;
 pub use heist_async::{TaskGroup, time};
 #[cfg(not(heist_model))]
 pub use heist_fork::WorkerLocal;
+#[cfg(not(heist_model))]
+pub use profile::profile;
 #[cfg(all(feature = "tick", not(heist_model)))]
 pub use report::TickInfo;
 #[cfg(not(heist_model))]

@@ -2,33 +2,11 @@
 
 use super::facts::{Facts, Presence};
 use super::warnings::Warning;
+use crate::json::{Text, list, or_null};
 use heist_os::cpu_list;
 use heist_os::limits::Input;
 use heist_os::topology::{Node, Topology};
-use std::fmt;
 use std::io::{self, Write};
-
-/// A text between quotation marks.
-struct Text<'a>(&'a str);
-
-impl fmt::Display for Text<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"")?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                c if c < ' ' => write!(f, "\\u{:04x}", c as u32)?,
-                c => write!(f, "{c}")?,
-            }
-        }
-        f.write_str("\"")
-    }
-}
-
-/// What is not known is null.
-fn or_null(value: Option<impl fmt::Display>) -> String {
-    value.map_or("null".into(), |value| value.to_string())
-}
 
 fn presence(presence: Presence) -> String {
     or_null(match presence {
@@ -63,12 +41,6 @@ fn machine(topology: &Topology) -> String {
     )
 }
 
-/// A list, one line for each element.
-fn list(elements: impl Iterator<Item = String>) -> String {
-    let elements: Vec<String> = elements.map(|element| format!("\n    {element}")).collect();
-    if elements.is_empty() { "[]".into() } else { format!("[{}\n  ]", elements.join(",")) }
-}
-
 /// Writes one object.
 pub fn write(facts: &Facts, warnings: &[Warning], out: &mut impl Write) -> io::Result<()> {
     let Facts { decision, membarrier, epoll_pwait2, os_hints, topology, noise } = facts;
@@ -89,15 +61,4 @@ pub fn write(facts: &Facts, warnings: &[Warning], out: &mut impl Write) -> io::R
         format!(r#"{{"name": {name}, "message": {message}, "advice": {advice}}}"#)
     };
     writeln!(out, "  \"warnings\": {}\n}}", list(warnings.iter().map(warning)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn any_text_is_one_string() {
-        let odd = "a \"b\" \\ c\n\t\u{1}\u{e9}\u{1f600}";
-        assert_eq!(serde_json::from_str::<String>(&Text(odd).to_string()).unwrap(), odd);
-    }
 }

@@ -1,6 +1,7 @@
 //! Jobs that travel through queues: a pointer, what to call with it, and whose they are.
 
 use crate::process::{Caller, OnBehalf};
+use crate::profile::{self, Outcome};
 use crate::signal::Signal;
 use heist_sync::{Parker, StdArc as Arc};
 use std::any::Any;
@@ -113,13 +114,20 @@ fn never_called() -> ! {
 pub struct StackJob<'a> {
     callee: UnsafeCell<&'a mut Callee<'a>>,
     panic: UnsafeCell<Option<Payload>>,
+    /// What the call came to, if it was measured.
+    outcome: UnsafeCell<Option<Outcome>>,
     signal: Signal,
 }
 
 impl<'a> StackJob<'a> {
     /// A job whose waiter sleeps on `parker`.
     pub fn new(callee: &'a mut Callee<'a>, parker: Arc<Parker>) -> Self {
-        Self { callee: UnsafeCell::new(callee), panic: UnsafeCell::new(None), signal: Signal::new(parker) }
+        Self {
+            callee: UnsafeCell::new(callee),
+            panic: UnsafeCell::new(None),
+            outcome: UnsafeCell::new(None),
+            signal: Signal::new(parker),
+        }
     }
 
     /// A reference to queue. To be made once.
@@ -132,7 +140,14 @@ impl<'a> StackJob<'a> {
             // SAFETY: alive until the signal is set below; run once, so nobody else has the closure.
             let callee = unsafe { &mut *(*this).callee.get() };
             let on_behalf = OnBehalf::elsewhere();
-            let result = halt_unwinding(callee);
+            let mut result = Ok(());
+            if profile::is_on() {
+                let outcome = profile::measured(0, || result = halt_unwinding(callee));
+                // SAFETY: the waiter looks only after the signal.
+                unsafe { *(*this).outcome.get() = Some(outcome) };
+            } else {
+                result = halt_unwinding(callee);
+            }
             on_behalf.end(result.is_err());
             if let Err(payload) = result {
                 // SAFETY: the waiter looks only after the signal.
@@ -152,6 +167,9 @@ impl<'a> StackJob<'a> {
 
     /// After the signal was set: a panic of the call goes on here.
     pub fn finish(self) {
+        if let Some(outcome) = self.outcome.into_inner() {
+            profile::append(&outcome);
+        }
         if let Some(payload) = self.panic.into_inner() {
             std::panic::resume_unwind(payload);
         }

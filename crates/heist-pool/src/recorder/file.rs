@@ -23,7 +23,7 @@ pub(super) fn start() {
     if IS_STARTED.get().swap(true, Ordering::Relaxed) || process::is_child() {
         return;
     }
-    if heist_os::is_privileged() {
+    if heist_os::is_privileged() == Some(true) {
         return heist_sync::warn(format_args!(
             "HEIST_TRACE is ignored in a program that runs with another user's rights"
         ));

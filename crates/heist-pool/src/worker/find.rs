@@ -8,6 +8,7 @@ use super::{Status, WorkerShared};
 use crate::metrics::WorkerState;
 use crate::permits::{Count, Counters};
 use crate::places::Places;
+use crate::profile::{self, Idle};
 use crate::queues::forks::{Care, Claimed, Look};
 use crate::queues::job::JobRef;
 use crate::queues::task::TaskRef;
@@ -221,6 +222,17 @@ impl Search {
     /// Looks at the other threads' queues as well. Apart, because a thread that has tasks of its own never comes here.
     #[inline(never)]
     fn search_far<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
+        if !profile::is_on() {
+            return self.search_for_a_while(me, permit, tasks);
+        }
+        let since = Instant::now();
+        let found = self.search_for_a_while(me, permit, tasks);
+        profile::note_idle(Idle::Searching, since.elapsed().as_nanos() as u64);
+        found
+    }
+
+    #[inline(always)]
+    fn search_for_a_while<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
         if !self.is_on.get() {
             // Only a tick could turn up, and for the next of those it sleeps, so that more than one is due when it rises.
             if self.is_after_tick.get() && runs_alone(me, me.permits().counters()) {

@@ -25,6 +25,7 @@ pub use wait::{Own, Spawned};
 use crate::metrics::WorkerState;
 use crate::permits::Count;
 use crate::pool::Pool;
+use crate::profile;
 use crate::queues::forks::{Hot, Popped, Pushed, Slot, hot};
 use crate::queues::job::JobRef;
 use crate::queues::task::{Place, TaskRef};
@@ -213,6 +214,23 @@ impl Worker {
     /// # Safety
     /// `slot` was pushed last on this thread, and the push has found its bound.
     pub unsafe fn push_slow(&self, slot: *mut Slot) -> Pushed {
+        let hot = self.me.hot;
+        hot.note_slow_push();
+        let now = profile::now_if_metered(hot);
+        // SAFETY: by the caller.
+        let pushed = unsafe { self.push_or_share(slot) };
+        if let Some(now) = now
+            && pushed != Pushed::Full
+        {
+            let slot = self.me.shared.stack.slot_of(slot);
+            profile::forked(hot, slot, now, pushed == Pushed::Shared);
+        }
+        pushed
+    }
+
+    /// # Safety
+    /// As for [`push_slow`](Self::push_slow).
+    unsafe fn push_or_share(&self, slot: *mut Slot) -> Pushed {
         let is_told = !is_planted("idle_clear_after_counters")
             || policy::on_new_work(self.me.permits().counters().view()) != policy::Wake::Nobody;
         // SAFETY: by the caller.
@@ -245,6 +263,11 @@ impl Worker {
     /// Records an event of this thread with that name, or without one if it is 0.
     pub(crate) fn record(&self, kind: Kind, arg: u32, name: u32) {
         self.me.record(kind, arg, name);
+    }
+
+    /// The first slot of its fork stack that cannot be pushed.
+    pub(crate) fn fork_limit(&self) -> *mut Slot {
+        self.me.shared.stack.end()
     }
 
     /// The mark for [`Spawned::since`].

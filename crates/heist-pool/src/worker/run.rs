@@ -6,8 +6,23 @@ use super::park::Slept;
 use super::shared::Doing;
 use crate::metrics::WorkerState;
 use crate::process::end_child;
+use crate::profile::{self, Root};
 use heist_sync::StdArc as Arc;
 use heist_trace::Kind;
+
+/// Runs what was found in a queue, and measures it if a profile is taken.
+#[inline]
+fn as_root(root: Root, run: impl FnOnce()) {
+    if !profile::is_on() {
+        return run();
+    }
+    let mut run = Some(run);
+    profile::run_root(root, &mut || {
+        if let Some(run) = run.take() {
+            run();
+        }
+    });
+}
 
 impl Worker {
     /// Runs jobs, tasks and ticks until the pool has no use for this thread any more. In a child process, whatever has forked there was
@@ -58,7 +73,7 @@ impl Worker {
                 let number = task.number();
                 let me = &self.me;
                 let begun = me.is_traced().then(|| me.record_begin(Kind::PollStart, number, task.name()));
-                me.shared.while_doing(Doing::Poll, || self.tasks.poll(me, task));
+                me.shared.while_doing(Doing::Poll, || as_root(Root::Poll, || self.tasks.poll(me, task)));
                 if me.is_traced() {
                     me.record_end(begun, Kind::PollEnd, number);
                 }
@@ -66,7 +81,7 @@ impl Worker {
             Found::Job(job) => self.run_job(job.number(), || {
                 self.me.shared.own().jobs.add(1);
                 // SAFETY: taken out of a queue, so once.
-                unsafe { job.run() }
+                as_root(Root::Job, || unsafe { job.run() });
             }),
             Found::Fork { job, victim } => self.run_job(0, || {
                 self.me.shared.own().forks.add(1);
@@ -80,7 +95,8 @@ impl Worker {
                 let own = self.me.shared.own();
                 own.ticks.add(1);
                 let outer = own.set_running(Arc::as_ptr(&tick).addr());
-                let took_ns = tick.run(&taken);
+                let mut took_ns = 0;
+                as_root(Root::Tick, || took_ns = tick.run(&taken));
                 own.set_running(outer);
                 self.search.note_tick(taken.at_ns, took_ns);
                 self.tasks.note_tick();

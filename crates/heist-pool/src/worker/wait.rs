@@ -5,6 +5,7 @@ use super::Worker;
 use super::find::{Found, Memory, Unanswered, What};
 use super::shared::Doing;
 use crate::metrics::WorkerState;
+use crate::profile::{self, Idle, Pause};
 use crate::queues::forks::{Care, Look, Slot};
 use crate::queues::job::halt_unwinding;
 use crate::signal::Awaited;
@@ -120,15 +121,27 @@ impl Own for Spawned {
     }
 }
 
+/// A wait in which there was nothing to run, and nothing has been lent yet, ends or becomes a sleep.
+#[cold]
+fn note_waited(idle_since: &mut Option<Instant>) {
+    if let Some(since) = idle_since.take() {
+        profile::note_idle(Idle::Waiting, since.elapsed().as_nanos() as u64);
+    }
+}
+
 impl Worker {
     /// Waits until `target` is over. Runs only `own` meanwhile.
     ///
     /// # Panics
     /// In a child process, if that would be forever.
     pub fn wait(&self, target: &impl Awaited, own: &impl Own) {
+        let _pause = Pause::begin(false);
         let mut idle_since: Option<Instant> = None;
         loop {
             if target.is_over() {
+                if profile::is_on() {
+                    note_waited(&mut idle_since);
+                }
                 return;
             }
             if self.is_orphan() {
@@ -144,6 +157,9 @@ impl Worker {
                 WaitStep::Lend if own.run_last(self) => idle_since = None,
                 WaitStep::Lend => {
                     if target.announce_wait() {
+                        if profile::is_on() {
+                            note_waited(&mut idle_since);
+                        }
                         self.sleep_until(target);
                     }
                 }
@@ -221,6 +237,9 @@ impl Worker {
             // The block belongs to no stack any more.
             return;
         }
+        if let Some(outcome) = target.take_outcome() {
+            profile::end_stolen(self.me.hot, target, &outcome);
+        }
         // SAFETY: by the caller, and it is done.
         unsafe { stack.reset(self.me.hot, slot) };
     }
@@ -234,7 +253,9 @@ impl Worker {
         let doing = me.shared.set_doing(Doing::Wait);
         let spent = me.spend_on(WorkerState::Waiting);
         let waits = me.shared.own().set_waits(Waits::BLOCKING);
+        let pause = Pause::begin(true);
         let result = halt_unwinding(f);
+        drop(pause);
         me.shared.own().set_waits(waits);
         self.permit.put_back(&aside);
         me.shared.set_doing(doing);

@@ -55,6 +55,8 @@ pub(super) struct Plan {
     /// The block when the last stretch was promised, and how many of them the next one may have.
     stretch_block: usize,
     stretch_blocks: usize,
+    /// For a profile.
+    blocks: pool::Blocks,
 }
 
 impl Plan {
@@ -93,6 +95,7 @@ impl Plan {
             short_blocks: if pace.is_known() { SHORT_BLOCKS } else { 0 },
             stretch_block: 0,
             stretch_blocks: 1,
+            blocks: pool::Blocks::default(),
         }
     }
 
@@ -144,6 +147,7 @@ impl Plan {
     /// The plan for the far half after a cut; `is_migrated` if a thief took it.
     pub(super) fn far_half(self, is_migrated: bool) -> Plan {
         let mut plan = self.halved();
+        plan.blocks = pool::Blocks::default();
         if is_migrated {
             plan.spent_ns = WAKE_AFTER_NS;
             // Where one thief was wanting there may be more. Light items come to an end often enough to ask then.
@@ -282,6 +286,7 @@ impl Block {
     /// The next block of `len` items, all of them if it `is_whole`.
     fn begin(plan: &mut Plan, clock: &mut Clock, len: usize, is_whole: bool) -> Block {
         let inside = Inside::of(plan.depth);
+        plan.blocks.begin();
         let block = plan.next_block(len);
         let is_last = block >= len || is_whole;
         // What is left of a known loop is not worth the looks at the clock.
@@ -293,6 +298,7 @@ impl Block {
     }
 
     fn end(self, plan: &mut Plan, clock: &mut Clock) {
+        plan.blocks.end();
         if self.is_measured {
             plan.learn(self.len, clock);
         }

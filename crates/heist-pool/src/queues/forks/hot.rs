@@ -1,6 +1,7 @@
 //! The words that every push and pop touches, in the thread's own block.
 
 use super::Slot;
+use crate::profile::Frame;
 use heist_sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::cell::Cell;
 
@@ -26,6 +27,10 @@ struct Own {
     worker: Cell<*const ()>,
     /// The worker that it was before the process forked, null if it was none.
     orphan: Cell<*const ()>,
+    /// What is measured of what runs here, null if nothing is.
+    meter: Cell<*mut Frame>,
+    /// How many pushes have left the fast path.
+    slow_pushes: Cell<u64>,
 }
 
 /// The line that the owner only reads while nobody asks.
@@ -33,7 +38,7 @@ struct Own {
 #[repr(C, align(64))]
 struct Bounds {
     /// Slots at or above it must not be pushed on the fast path: the end of the stack, or an address below all slots
-    /// (`PUSH_ASKED`, `PUSH_ARMED`).
+    /// (`PUSH_ASKED`, `PUSH_ARMED`, `PUSH_METERED`).
     push_limit: AtomicPtr<Slot>,
     /// Slots below it must not be popped on the fast path: the split, or the highest address (`ASKED`).
     pop_limit: AtomicPtr<Slot>,
@@ -46,6 +51,8 @@ struct Bounds {
 const PUSH_ASKED: *mut Slot = std::ptr::null_mut();
 /// A thread that goes to sleep has asked, and sees to the barrier that makes sure of it. No slot is there either.
 const PUSH_ARMED: *mut Slot = std::ptr::without_provenance_mut(1);
+/// Nobody has asked, but every push is measured.
+const PUSH_METERED: *mut Slot = std::ptr::without_provenance_mut(2);
 const POP_ASKED: *mut Slot = std::ptr::without_provenance_mut(usize::MAX);
 
 impl Hot {
@@ -143,13 +150,48 @@ impl Hot {
         }
     }
 
-    /// The owner has answered: pushes are fast again. Whatever it then reads about sleepers must be read behind a fence.
+    /// The owner has answered: pushes are fast again, unless they are measured. Whatever it then reads about sleepers must be read behind
+    /// a fence.
     pub(super) fn clear_asked(&self, end: *mut Slot) {
         if self.is_fenced() {
             self.bounds.asked_fenced.store(false, Ordering::Relaxed);
         } else {
-            self.bounds.push_limit.store(end, Ordering::Relaxed);
+            let limit = if self.is_metered() { PUSH_METERED } else { end };
+            self.bounds.push_limit.store(limit, Ordering::Relaxed);
         }
+    }
+
+    /// Whether what runs on this thread is measured.
+    #[inline]
+    pub(crate) fn is_metered(&self) -> bool {
+        !self.own.meter.get().is_null()
+    }
+
+    pub(crate) fn meter(&self) -> *mut Frame {
+        self.own.meter.get()
+    }
+
+    /// From here on what runs on this thread is measured in `meter`, or not any more if that is null. Returns what was there. `end` is that of
+    /// the thread's stack, if it has one.
+    pub(crate) fn set_meter(&self, meter: *mut Frame, end: Option<*mut Slot>) -> *mut Frame {
+        let before = self.own.meter.replace(meter);
+        if let Some(end) = end
+            && !self.is_fenced()
+        {
+            let (from, to) = if meter.is_null() { (PUSH_METERED, end) } else { (end, PUSH_METERED) };
+            // ORDERING: relaxed. Whoever asks meanwhile wins; then `clear_asked` sees to it.
+            let _ = self.bounds.push_limit.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        before
+    }
+
+    /// How many pushes of this thread have left the fast path.
+    pub fn slow_pushes(&self) -> u64 {
+        self.own.slow_pushes.get()
+    }
+
+    pub(crate) fn note_slow_push(&self) {
+        self.own.slow_pushes.set(self.own.slow_pushes.get() + 1);
     }
 
     /// The owner may pop down to `split` again.

@@ -22,6 +22,8 @@ impl Hot {
                 head: AtomicPtr::new(dummy),
                 worker: Cell::new(std::ptr::null()),
                 orphan: Cell::new(std::ptr::null()),
+                meter: Cell::new(std::ptr::null_mut()),
+                slow_pushes: Cell::new(0),
             },
             bounds: Bounds {
                 push_limit: AtomicPtr::new(PUSH_ASKED),

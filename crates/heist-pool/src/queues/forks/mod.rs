@@ -66,6 +66,11 @@ impl Stack {
         self.slots.as_ptr().cast_mut()
     }
 
+    /// The first slot that cannot be pushed.
+    pub(crate) fn end(&self) -> *mut Slot {
+        self.at(SLOTS)
+    }
+
     /// Where the owner's head is while nothing is pending.
     pub(crate) fn bottom(&self) -> *mut Slot {
         self.base()

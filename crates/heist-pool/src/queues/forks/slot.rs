@@ -1,6 +1,7 @@
 //! A slot of the fork stack: what to call, and where its frame lies.
 
 use super::{Floor, State};
+use crate::profile::Outcome;
 use crate::signal::Awaited;
 use crate::waits::Waits;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -27,6 +28,8 @@ pub struct Slot {
     call: AtomicPtr<()>,
     frame: AtomicPtr<()>,
     state: AtomicU64,
+    /// What the job came to, if the thief has measured it and says so in the state. The owner frees it.
+    outcome: AtomicPtr<Outcome>,
 }
 
 impl Slot {
@@ -55,6 +58,32 @@ impl Slot {
         // ORDERING(FORK-E3): release, so that who reads the thief's name here and then its word does not read an older word.
         // A read-modify-write, so that an owner's wait bit is not lost.
         self.state.fetch_or(State::taken_bits(thief, floor), Ordering::Release);
+    }
+
+    /// The code of the job that was filled in last.
+    pub(crate) fn code(&self) -> usize {
+        self.call.load(Ordering::Relaxed).addr()
+    }
+
+    /// Where its frame is.
+    pub(crate) fn frame(&self) -> usize {
+        self.frame.load(Ordering::Relaxed).addr()
+    }
+
+    /// What the thief has measured, if it has. Only for the owner, after `done`, once.
+    pub(crate) fn take_outcome(&self) -> Option<Box<Outcome>> {
+        // ORDERING(FORK-E2): the look at the state acquires what the thief has stored before its swap.
+        // SAFETY: stored by `finish_measured`, which has said so; the owner clears that after.
+        self.state().is_measured().then(|| unsafe { Box::from_raw(self.outcome.load(Ordering::Relaxed)) })
+    }
+
+    /// As [`finish`](Self::finish), with what the thief has measured.
+    #[must_use]
+    #[cold]
+    pub(super) fn finish_measured(&self, outcome: Outcome) -> bool {
+        // ORDERING(FORK-E2): relaxed; the swap below releases it.
+        self.outcome.store(Box::into_raw(Box::new(outcome)), Ordering::Relaxed);
+        State(self.state.swap(State::DONE | State::MEASURED, Ordering::AcqRel)).has_waiter()
     }
 
     /// The thief's last access. True if the owner has to be woken.

@@ -12,6 +12,7 @@ impl Slot {
             call: AtomicPtr::new(std::ptr::null_mut()),
             frame: AtomicPtr::new(std::ptr::null_mut()),
             state: AtomicU64::new(0),
+            outcome: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 }

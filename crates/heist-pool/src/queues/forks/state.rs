@@ -12,10 +12,10 @@ pub struct Floor {
 /// A snapshot of a slot's state; a pure value.
 ///
 /// ```text
-///  63 .. 50   49 .. 34     33     32    31     16 15      0
-/// +---------+-----------+------+------+---------+--------+
-/// |    0    | strangers | wait | done |  floor  | thief+1|
-/// +---------+-----------+------+------+---------+--------+
+///  63 .. 51      50       49 .. 34     33     32    31     16 15      0
+/// +---------+----------+-----------+------+------+---------+--------+
+/// |    0    | measured | strangers | wait | done |  floor  | thief+1|
+/// +---------+----------+-----------+------+------+---------+--------+
 /// ```
 ///
 /// | state | meaning | next |
@@ -24,6 +24,7 @@ pub struct Floor {
 /// | taken | `thief` runs it; its own forks lie at or above `floor` of the thief's stack | owner: + wait; thief: done |
 /// | + wait | the owner sleeps, or is about to | thief: done, and wakes the owner |
 /// | done | result and panic are in the frame | owner: `FREE`, before it uses the slot again |
+/// | + measured | with done: the slot says what the job came to, for a profile | |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct State(pub u64);
 
@@ -35,6 +36,9 @@ impl State {
     /// The bit an owner sets before it sleeps.
     pub const WAIT: u64 = 1 << 33;
 
+    /// The bit a thief adds to `DONE` if it has measured the job.
+    pub const MEASURED: u64 = 1 << 50;
+
     /// The bits a thief adds when it has claimed the slot.
     pub const fn taken_bits(thief: u16, floor: Floor) -> u64 {
         (thief as u64 + 1) | (floor.position as u64) << 16 | (floor.strangers as u64 & 0xffff) << 34
@@ -43,6 +47,11 @@ impl State {
     /// Whether result or panic have arrived.
     pub const fn is_done(self) -> bool {
         self.0 & Self::DONE != 0
+    }
+
+    /// Whether the thief has measured the job.
+    pub const fn is_measured(self) -> bool {
+        self.0 & Self::MEASURED != 0
     }
 
     /// Whether the owner must be woken.
@@ -73,7 +82,7 @@ mod tests {
                 let floor = Floor { position, strangers };
                 let s = State(State::taken_bits(thief, floor));
                 assert_eq!(s.thief(), Some((thief, floor)));
-                assert!(!s.is_done() && !s.has_waiter());
+                assert!(!s.is_done() && !s.has_waiter() && !s.is_measured());
                 let s = State(s.0 | State::WAIT);
                 assert!(s.has_waiter() && !s.is_done());
                 assert_eq!(s.thief(), Some((thief, floor)));

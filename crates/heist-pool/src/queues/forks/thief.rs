@@ -1,6 +1,7 @@
 //! The thieves' side: claim the oldest shared job, ask for more, force an owner that does not answer.
 
 use super::{Floor, Hot, SLOTS, Slot, Stack};
+use crate::profile;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::barrier;
 use heist_sync::planted::is_planted;
@@ -20,7 +21,13 @@ impl Claimed<'_> {
         self.slot.sign(thief, floor);
         let (call, frame) = self.slot.job();
         // SAFETY: the claim made the job ours alone, and its owner keeps the frame until the slot is done.
-        unsafe { call(frame) };
+        let run = || unsafe { call(frame) };
+        if profile::is_on() {
+            // Whether the owner wants to know it knows itself.
+            let outcome = profile::measured(self.slot.code(), run);
+            return self.slot.finish_measured(outcome);
+        }
+        run();
         self.slot.finish()
     }
 }

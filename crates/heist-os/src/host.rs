@@ -1,28 +1,6 @@
-//! The process as a whole.
+//! The host of a virtual machine.
 
 use std::io::Read;
-
-/// Whether the program runs with the rights of another user than the one who has started it, who should not make it write files.
-///
-/// ```
-/// assert!(!heist_os::is_privileged());
-/// ```
-pub fn is_privileged() -> bool {
-    // SAFETY: it reads a word that the kernel has left for the process.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
-}
-
-/// Calls `hook` when the process ends by `exit` or by returning from `main`. False if that was refused, or is not known here. It must not
-/// unwind.
-///
-/// ```
-/// extern "C" fn nothing() {}
-/// heist_os::at_exit(nothing);
-/// ```
-pub fn at_exit(hook: extern "C" fn()) -> bool {
-    // SAFETY: the hook is there as long as the program, and does not unwind.
-    unsafe { libc::atexit(hook) == 0 }
-}
 
 /// For how long, in all and in milliseconds, a host has run others while this machine's CPUs wanted to run.
 ///

@@ -1,0 +1,188 @@
+//! What is counted for the whole process while a profile is taken.
+
+use super::frame::Outcome;
+use super::meter::Root;
+use super::start::{Gathered, Start};
+use super::sums::{Path, Sums};
+use heist_sync::std_atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Why a thread with a permit runs nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Idle {
+    /// It looks for work.
+    Searching = 0,
+    /// It waits for another thread, and has not lent its permit yet.
+    Waiting = 1,
+}
+
+static IDLE_NS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// So much time was spent so.
+pub(crate) fn note_idle(why: Idle, ns: u64) {
+    IDLE_NS[why as usize].fetch_add(ns, Ordering::Relaxed);
+}
+
+/// Polls of tasks, or runs of ticks.
+#[derive(Default)]
+struct Runs {
+    count: AtomicU64,
+    time: AtomicU64,
+    longest: AtomicU64,
+}
+
+static POLLS: Runs = Runs { count: AtomicU64::new(0), time: AtomicU64::new(0), longest: AtomicU64::new(0) };
+static TICKS: Runs = Runs { count: AtomicU64::new(0), time: AtomicU64::new(0), longest: AtomicU64::new(0) };
+
+/// How often, for how long in all, and the longest.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct RunsSeen {
+    pub count: u64,
+    pub time: u64,
+    pub longest: u64,
+}
+
+impl Runs {
+    fn add(&self, outcome: &Outcome) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.time.fetch_add(outcome.sums.work, Ordering::Relaxed);
+        self.longest.fetch_max(outcome.path.span, Ordering::Relaxed);
+    }
+
+    fn seen(&self) -> RunsSeen {
+        let read = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        RunsSeen { count: read(&self.count), time: read(&self.time), longest: read(&self.longest) }
+    }
+}
+
+/// What was counted up to now; two of them tell what came between.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Seen {
+    pub searching_ns: u64,
+    pub waiting_ns: u64,
+    pub steals: u64,
+    pub tries: u64,
+    pub polls: RunsSeen,
+    pub ticks: RunsSeen,
+}
+
+impl Seen {
+    pub fn now() -> Self {
+        let idle = |why: Idle| IDLE_NS[why as usize].load(Ordering::Relaxed);
+        let (mut steals, mut tries) = (0, 0);
+        for pool in crate::global::all() {
+            for worker in pool.threads().table().iter() {
+                steals += worker.own().steals.get();
+                tries += worker.own().steals_tried.get();
+            }
+        }
+        Self {
+            searching_ns: idle(Idle::Searching),
+            waiting_ns: idle(Idle::Waiting),
+            steals,
+            tries,
+            polls: POLLS.seen(),
+            ticks: TICKS.seen(),
+        }
+    }
+
+    pub fn since(self, before: Self) -> Self {
+        // A pool that is gone takes its counts with it.
+        let runs = |now: RunsSeen, before: RunsSeen| RunsSeen {
+            count: now.count - before.count,
+            time: now.time - before.time,
+            longest: now.longest,
+        };
+        Self {
+            searching_ns: self.searching_ns - before.searching_ns,
+            waiting_ns: self.waiting_ns - before.waiting_ns,
+            steals: self.steals.saturating_sub(before.steals),
+            tries: self.tries.saturating_sub(before.tries),
+            polls: runs(self.polls, before.polls),
+            ticks: runs(self.ticks, before.ticks),
+        }
+    }
+}
+
+/// What the process has computed, if it is profiled as a whole.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Whole {
+    pub sums: Sums,
+    pub path: Path,
+    /// How many calls from outside run, since when one does, and for how long one did.
+    running: u32,
+    since: u64,
+    pub inside: u64,
+}
+
+static WHOLE: Mutex<Option<Whole>> = Mutex::new(None);
+
+thread_local! {
+    /// How far this thread of the program's own has come, by its calls one after the other.
+    static CHAIN: Cell<Path> = const { Cell::new(Path { span: 0, burdened: 0 }) };
+}
+
+fn whole() -> MutexGuard<'static, Option<Whole>> {
+    WHOLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn begin_whole() {
+    whole().get_or_insert_default();
+}
+
+/// As it is now. `None` if the lock is another thread's, which may not exist any more.
+pub(super) fn whole_now(now: u64) -> Option<Whole> {
+    let mut whole = match WHOLE.try_lock() {
+        Ok(whole) => whole.clone()?,
+        Err(_) => return None,
+    };
+    if whole.running > 0 {
+        whole.inside += now.saturating_sub(whole.since);
+    }
+    Some(whole)
+}
+
+/// A thread of the program's own calls into a pool.
+pub(super) fn begin_call(now: u64) {
+    if let Some(whole) = whole().as_mut() {
+        whole.running += 1;
+        if whole.running == 1 {
+            whole.since = now;
+        }
+    }
+}
+
+/// The call has returned.
+pub(super) fn end_call(outcome: &Outcome, now: u64) {
+    if let Some(whole) = whole().as_mut() {
+        let chain = CHAIN.get().then(outcome.path);
+        CHAIN.set(chain);
+        whole.running -= 1;
+        if whole.running == 0 {
+            whole.inside += now.saturating_sub(whole.since);
+        }
+        whole.sums.add(&outcome.sums);
+        whole.path = whole.path.longer(chain);
+    }
+}
+
+pub(super) fn add_root(root: Root, outcome: &Outcome) {
+    match root {
+        Root::Poll => POLLS.add(outcome),
+        Root::Tick => TICKS.add(outcome),
+        Root::Job => {
+            if let Some(whole) = whole().as_mut() {
+                whole.sums.add(&outcome.sums);
+                whole.path = whole.path.longer(outcome.path);
+            }
+        }
+    }
+}
+
+pub(super) fn add_gathered(gathered: &Gathered) {
+    if let Some(whole) = whole().as_mut() {
+        whole.sums.add(&gathered.sums);
+        whole.path = whole.path.longer(gathered.end_from(&Start::default()));
+    }
+}
