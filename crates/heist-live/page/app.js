@@ -384,11 +384,11 @@
       paint.lineJoin = 'round';
       for (const [part, from, to] of found) {
         const [a, b] = [this.centres[from], this.centres[to]];
-        if (a && b) this.arrow(paint, a, b, this.isStill.matches ? 0.99 : part, colours);
+        if (a && b) this.arrow(paint, a, b, this.isStill.matches ? 0.74 : part, found.length > 8, colours);
       }
     }
 
-    arrow(paint, a, b, part, colours) {
+    arrow(paint, a, b, part, isCrowded, colours) {
       // From queue to queue, in a bow: upwards on the way to the right and downwards on the way to the left, so that two workers that steal from
       // each other have two arrows.
       const [dx, dy] = [b.x - a.x, b.y - a.y];
@@ -401,10 +401,10 @@
         y: (1 - t) ** 2 * start.y + 2 * t * (1 - t) * middle.y + t * t * end.y,
       });
       const ease = part < 0.75 ? 1 - (1 - part / 0.75) ** 2 : 1;
-      const from = Math.max(0, ease - 0.85);
+      const from = Math.max(0, ease - (isCrowded ? 0.35 : 0.85));
       paint.globalAlpha = part > 0.75 ? Math.max(0, 1 - (part - 0.75) / 0.25) : 1;
       // A halo in the colour of the panel keeps the arrow apart from what it crosses.
-      for (const [width, colour] of [[7, colours.panel], [3, colours.arrow]]) {
+      for (const [width, colour] of [[isCrowded ? 4 : 7, colours.panel], [isCrowded ? 2.5 : 3, colours.arrow]]) {
         paint.strokeStyle = colour;
         paint.lineWidth = width;
         paint.beginPath();
@@ -974,6 +974,7 @@
     }
 
     drawHead(frame) {
+      leftOut('pools-left', frame.pools_left, 'pools');
       const program = $('program');
       const key = frame.program + '\n' + frame.pid + '\n' + frame.cores;
       if (this.programKey !== key) {

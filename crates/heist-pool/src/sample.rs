@@ -2,7 +2,7 @@
 //! together.
 
 use crate::pool::Pool;
-use crate::threads::Closure;
+use crate::threads::{Closure, Named};
 use crate::worker::{Doing, Role, WorkerShared};
 use std::sync::OnceLock;
 
@@ -94,11 +94,7 @@ impl PoolNow {
 }
 
 impl ThreadNow {
-    fn of(
-        pool: &Pool,
-        worker: &WorkerShared,
-        closures: &mut Vec<(u16, Option<Box<str>>, Option<Closure>)>,
-    ) -> Self {
+    fn of(pool: &Pool, worker: &WorkerShared, closures: &mut Vec<Named>) -> Self {
         let status = worker.status();
         let place = closures.iter().position(|(number, ..)| *number == worker.id());
         let (_, name, closure) = place.map_or((worker.id(), None, None), |place| closures.swap_remove(place));
