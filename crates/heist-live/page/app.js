@@ -337,6 +337,12 @@
       new ResizeObserver(() => this.measure()).observe($('stage'));
     }
 
+    /** What is drawn is to be drawn anew. */
+    forget() {
+      this.last = '';
+      this.isClear = false;
+    }
+
     measure() {
       const stage = $('stage').getBoundingClientRect();
       const ratio = Math.min(devicePixelRatio || 1, 2);
@@ -780,6 +786,8 @@
       this.pool = null;
       this.points = new WeakMap();
       this.connection = { name: 'waiting', text: 'connecting' };
+      this.skipped = 0;
+      this.skips = [];
       const percent = (value) => Math.round(value * 100) + '%';
       this.charts = [
         new Chart('c-util', [{ of: (p) => p.util, colour: 'working' }], 1, percent),
@@ -816,6 +824,7 @@
       probe.remove();
       this.colours = colours;
       this.drawn = null;
+      this.arrows.forget();
     }
 
     bind() {
@@ -887,8 +896,12 @@
     }
 
     skip(n) {
-      this.skipped = (this.skipped || 0) + n;
-      this.skippedAt = performance.now();
+      const now = performance.now();
+      this.skips = this.skips.filter(([at]) => now - at < 5000);
+      this.skips.push([now, n]);
+      this.skipped += n;
+      $('skipped').hidden = false;
+      say($('skipped'), count(this.skipped) + (this.skipped === 1 ? ' snapshot was' : ' snapshots were') + ' skipped since the page was opened, because this browser was busy.');
     }
 
     draw() {
@@ -966,9 +979,9 @@
       else if (is === 'live' && isBehind) text = 'replay';
       $('status').dataset.is = is;
       say($('status-text'), is === 'lost' ? 'not connected' : text);
-      const isSkipping = this.skippedAt && performance.now() - this.skippedAt < 5000;
+      const lately = sum(this.skips, ([at, n]) => (performance.now() - at < 5000 ? n : 0));
       const notice = is === 'lost' ? connection.text
-        : isSkipping ? 'This browser is slower than the program sends: ' + count(this.skipped) + ' snapshots were skipped so far.' : '';
+        : lately >= 10 ? 'This browser is slower than the program sends: ' + count(lately) + ' snapshots of the last 5 seconds were skipped.' : '';
       $('notice').hidden = !notice;
       say($('notice'), notice);
     }
