@@ -12,7 +12,8 @@ use crate::machine::Watch;
 use crate::race::Plan;
 use crate::report::{Report, Table};
 use crate::{
-    beside, cold, deque, everyday, fib, idle, iters, little, loops, nested, spawn, tasks, ticks, tree,
+    beside, cold, deque, everyday, fib, idle, iters, little, loops, nested, recorded, spawn, tasks, ticks,
+    tree,
 };
 
 /// Above this share of a core in the hands of others, best times on all cores are too high.
@@ -58,6 +59,8 @@ pub enum Line {
     Ticks,
     /// CPU time of hardly any load: a few timers, tasks or jobs a second, 2 workers
     Little,
+    /// Price of a recorded event, and of spawns and polls that are recorded, 1 worker
+    Recorded,
     /// CPU time and wake-ups of an idle pool
     Idle,
 }
@@ -83,6 +86,7 @@ impl Line {
             Line::Beside => beside::line(plan),
             Line::Ticks => ticks::line(plan),
             Line::Little => little::line(plan),
+            Line::Recorded => recorded::line(plan),
             Line::Idle => idle::line(plan),
         }
     }

@@ -21,6 +21,7 @@ mod nested;
 mod peers;
 mod process;
 mod race;
+mod recorded;
 mod report;
 mod spawn;
 mod tasks;

@@ -3,6 +3,7 @@
 mod demo;
 mod doctor;
 mod live;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -24,6 +25,9 @@ enum Command {
     /// A page in the browser that draws what a program's pools do; with --demo, four workers that steal from each other
     #[command(after_help = live::EXAMPLES)]
     Live(live::Arguments),
+    /// What happened in a recorded run, or the recording in another form
+    #[command(after_help = trace::EXAMPLES)]
+    Trace(trace::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -35,6 +39,9 @@ fn main() -> ExitCode {
         }
         Command::Live(arguments) => {
             (live::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
+        }
+        Command::Trace(arguments) => {
+            (trace::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
         Command::Doctor(arguments) => (doctor::run(&arguments, &mut out), ExitCode::from(doctor::FAILED)),
     };

@@ -110,6 +110,7 @@ pub fn spawn_broadcast_in<OP>(pool: &Arc<Pool>, op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
+    pool.refuse_if_foreign();
     let op = Arc::new(op);
     let n = pool.active();
     for index in 0..n {

@@ -278,6 +278,7 @@ impl<'scope> Base<'scope> {
     /// # Safety
     /// `call` must be sound on each index until the scope is over.
     fn broadcast(&self, call: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
+        self.pool.refuse_if_foreign();
         let n = self.pool.active();
         self.count_in(n);
         let call = Arc::new(call);

@@ -1,7 +1,7 @@
 //! A value for each thread that runs jobs.
 
 use heist_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use heist_sync::process::{self, PerProcess};
+use heist_sync::process::PerProcess;
 use heist_sync::{Mutex, lock};
 use std::cell::Cell;
 use std::fmt;
@@ -178,7 +178,6 @@ struct Number(usize);
 
 impl Number {
     fn new() -> Self {
-        process::watch();
         let reused = lock(FREE.get()).pop();
         Self(reused.unwrap_or_else(|| NEXT.fetch_add(1, Ordering::Relaxed)))
     }

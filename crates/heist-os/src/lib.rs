@@ -93,6 +93,15 @@ impl CpuMask {
     }
 }
 
+/// What a thread has used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// CPU time, in nanoseconds.
+    pub cpu_ns: u64,
+    /// How often it has given its CPU up by itself, to sleep.
+    pub sleeps: u64,
+}
+
 /// The questions and requests. Each default is the answer of a system that knows nothing.
 pub trait System: Send + Sync + fmt::Debug {
     /// The calling thread's number.
@@ -102,6 +111,11 @@ pub trait System: Send + Sync + fmt::Debug {
 
     /// The CPU time that a thread has used, in nanoseconds. Unknown for a thread that has ended.
     fn cpu_ns(&self, _thread: ThreadNumber) -> Option<u64> {
+        None
+    }
+
+    /// What the calling thread has used so far.
+    fn usage(&self) -> Option<Usage> {
         None
     }
 
@@ -154,7 +168,7 @@ impl System for Unknown {}
 /// assert_eq!(nothing.thread_number(), None);
 /// ```
 pub fn system(hints: Option<bool>) -> &'static dyn System {
-    let wanted = || std::env::var_os("HEIST_OS_HINTS").is_none_or(|value| value != "0");
+    let wanted = || heist_sync::switch("HEIST_OS_HINTS") != Some(false);
     if hints.unwrap_or_else(wanted) { real() } else { &Unknown }
 }
 

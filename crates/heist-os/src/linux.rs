@@ -1,6 +1,6 @@
 //! Linux.
 
-use super::{CpuMask, System, ThreadNumber};
+use super::{CpuMask, System, ThreadNumber, Usage};
 use std::io::Read;
 
 #[derive(Debug)]
@@ -22,6 +22,18 @@ impl System for Linux {
         // SAFETY: the kernel writes one `timespec` to where the pointer says.
         let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
         (result == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
+        // SAFETY: the kernel writes one `rusage` to where the pointer says, if it returns 0.
+        if unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) } != 0 {
+            return None;
+        }
+        // SAFETY: it was written.
+        let usage = unsafe { usage.assume_init() };
+        let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+        Some(Usage { cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime), sleeps: usage.ru_nvcsw as u64 })
     }
 
     fn stack_end(&self) -> Option<usize> {

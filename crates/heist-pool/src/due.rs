@@ -10,6 +10,7 @@ use heist_policy::tick::{self as policy, TickChoice, TickView};
 use heist_policy::tuning;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
+use std::ops::Range;
 
 /// Who serves an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +54,13 @@ impl Pool {
     fn whole_view(&self, index: u16) -> TickView {
         let due_ns = self.queues().ticks().due_ns(index);
         TickView { due_ns, stealable_ns: due_ns }
+    }
+
+    /// Among which indices a new tick is placed: those that are active. A thread that has built the pool and is one of its own begins with the
+    /// first, and has no loop in which it would come to it; so that one is left out if there are others.
+    pub fn indices_for_ticks(&self) -> Range<usize> {
+        let active = self.active().max(1);
+        usize::from(active > 1 && self.threads().has_maker())..active
     }
 
     /// Those indices that have a tick which is due, as a cheap first look.

@@ -9,7 +9,7 @@ use heist_sync::StdArc as Arc;
 use std::io;
 use std::sync::{OnceLock, Weak};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 // Not for the checkers: nothing depends on when limits are read.
 use heist_sync::std_atomic::{AtomicBool, Ordering, fence};
 
@@ -56,7 +56,13 @@ impl Drop for Follower {
 
 fn follow(pool: &Weak<Pool>, is_asleep: &AtomicBool, mut limits: Limits, mut allowed: usize) {
     loop {
-        std::thread::sleep(Duration::from_nanos(tuning::FOLLOW_EVERY_NS));
+        let next = Instant::now() + Duration::from_nanos(tuning::FOLLOW_EVERY_NS);
+        // The end of the pool unparks us; whoever else does does so too early.
+        while pool.strong_count() > 0
+            && let Some(left) = next.checked_duration_since(Instant::now())
+        {
+            std::thread::park_timeout(left);
+        }
         let Some(pool) = pool.upgrade().filter(|pool| !pool.threads().is_over()) else { return };
         let now = limits.workers(pool.threads().live());
         if now != allowed {

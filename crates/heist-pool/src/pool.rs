@@ -69,9 +69,7 @@ pub struct Config {
 impl Config {
     /// Whether spare threads are to run the jobs behind blocked ones.
     pub(crate) fn rescues(&self) -> bool {
-        let wanted =
-            || std::env::var_os("HEIST_RESCUE").is_some_and(|value| !value.is_empty() && value != "0");
-        self.rescue_blocked.unwrap_or_else(wanted)
+        self.rescue_blocked.unwrap_or_else(|| heist_sync::switch("HEIST_RESCUE") == Some(true))
     }
 
     /// Whether thread and permit are one, because the pool can never have a spare thread.

@@ -50,7 +50,7 @@ mod imp {
 
     pub fn is_asymmetric() -> bool {
         *ASYMMETRIC.get().get_or_init(|| {
-            let forced_off = std::env::var_os("HEIST_FENCED").is_some_and(|v| v != "0" && !v.is_empty());
+            let forced_off = crate::switch("HEIST_FENCED") == Some(true);
             !forced_off && register()
         })
     }

@@ -21,10 +21,12 @@ pub mod planted;
 mod prefetch;
 pub mod process;
 pub mod rand;
+mod switch;
 mod warn;
 
 pub use parker::{Interrupt, Parker};
 pub use prefetch::prefetch;
+pub use switch::switch;
 pub use warn::warn;
 
 /// std's reference count in every build. loom's own cannot be the receiver of a method (`self: &Arc<Self>`); where the count

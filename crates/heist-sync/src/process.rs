@@ -4,29 +4,36 @@
 //!
 //! The protocol is described in the README of `heist-pool/src/process`.
 
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// How many forks lie between this process and the first one that was watched.
-static FORKS: AtomicU32 = AtomicU32::new(0);
+/// Which process this is: [`UNWATCHED`], or [`FIRST`] and as many more as forks lie behind it since then.
+static PROCESS: AtomicU32 = AtomicU32::new(UNWATCHED);
 
-/// From here on forks are counted. Called before the first thread of heist's starts; once is enough, and more do no harm.
+/// Nobody would notice a fork yet.
+const UNWATCHED: u32 = 0;
+
+/// Forks are noticed, and there was none.
+const FIRST: u32 = 1;
+
+/// From here on forks are noticed. Called before the first thread of heist's starts, and before anybody takes a lock that a child
+/// could find taken; once is enough, and more do no harm.
 ///
 /// ```
 /// heist_sync::process::watch();
 /// assert!(!heist_sync::process::Origin::here().is_foreign());
 /// ```
 pub fn watch() {
-    static IS_WATCHING: AtomicBool = AtomicBool::new(false);
     extern "C" fn count() {
         // ORDERING: relaxed: the child has one thread, and starts the others.
-        FORKS.store(FORKS.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        let parent = PROCESS.load(Ordering::Relaxed).max(FIRST);
+        PROCESS.store(parent.wrapping_add(1).max(FIRST + 1), Ordering::Relaxed);
     }
-    // Two that come at once both register, and the count goes up by two: all that matters is that it changes. A lock here could be one
+    // Two that come at once both register, and a fork counts for two: all that matters is that it changes the number. A lock here could be one
     // that nobody in the child opens.
-    if !IS_WATCHING.load(Ordering::Acquire) {
+    if PROCESS.load(Ordering::Acquire) == UNWATCHED {
         at_fork(count);
         // ORDERING: release, with the acquire above: whoever finds it set forks after the registration.
-        IS_WATCHING.store(true, Ordering::Release);
+        let _ = PROCESS.compare_exchange(UNWATCHED, FIRST, Ordering::Release, Ordering::Relaxed);
     }
 }
 
@@ -62,10 +69,10 @@ pub fn at_fork(_: extern "C" fn()) {}
 pub struct Origin(u32);
 
 impl Origin {
-    /// This process.
+    /// This process. It is the same one before it is watched and after.
     #[inline]
     pub fn here() -> Self {
-        Self(FORKS.load(Ordering::Relaxed))
+        Self(PROCESS.load(Ordering::Relaxed).max(FIRST))
     }
 
     /// Whether it was made before a fork, in another process than this one.
@@ -82,7 +89,7 @@ impl Origin {
 /// ```
 #[inline]
 pub fn is_child() -> bool {
-    Origin::here() != Origin(0)
+    Origin::here() != Origin(FIRST)
 }
 
 /// Ends the process at once: no destructors, no handlers, nothing that could wait for a thread which is not there.
@@ -152,14 +159,19 @@ impl<T: Send + Sync> PerProcess<T> {
         &self.first
     }
 
-    /// That of this process.
+    /// That of this process. From here on forks are noticed: the caller may be about to take a lock, and a child that another thread makes
+    /// meanwhile must not wait for it.
     #[inline]
     pub fn get(&'static self) -> &'static T {
-        if is_child() { self.of_child() } else { &self.first }
+        if PROCESS.load(Ordering::Relaxed) == FIRST { &self.first } else { self.get_slow() }
     }
 
     #[cold]
-    fn of_child(&'static self) -> &'static T {
+    fn get_slow(&'static self) -> &'static T {
+        watch();
+        if !is_child() {
+            return &self.first;
+        }
         let origin = Origin::here();
         // ORDERING: acquire, with the release below: what it points to is there.
         let found = self.later.load(Ordering::Acquire);

@@ -41,13 +41,10 @@ impl Facts {
         let system = heist_os::system(Some(true));
         let mut limits = root.map_or_else(Limits::new, |root| Limits::below(root.into(), system));
         let decision = Decision::in_full(asked, &|name| std::env::var_os(name), &mut limits)?;
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let membarrier = match heist_sync::barrier::is_asymmetric() {
             true => Presence::Yes,
             false if !cfg!(target_os = "linux") => Presence::Unknown,
-            false if variable("HEIST_FENCED").is_some_and(|value| value != "0") => {
-                Presence::OffBy("HEIST_FENCED")
-            }
+            false if heist_sync::switch("HEIST_FENCED") == Some(true) => Presence::OffBy("HEIST_FENCED"),
             false => Presence::Refused,
         };
         let epoll_pwait2 = match system.has_fine_waits() {
@@ -56,9 +53,7 @@ impl Facts {
             None => Presence::Unknown,
         };
         let os_hints = match system.thread_number() {
-            _ if variable("HEIST_OS_HINTS").is_some_and(|value| value == "0") => {
-                Presence::OffBy("HEIST_OS_HINTS")
-            }
+            _ if heist_sync::switch("HEIST_OS_HINTS") == Some(false) => Presence::OffBy("HEIST_OS_HINTS"),
             Some(_) => Presence::Yes,
             None => Presence::Unknown,
         };

@@ -112,7 +112,7 @@ impl Look {
             }
             Overtake::One => self.overtake(pool),
         };
-        if has_jobs && pool.watched().rescues {
+        if has_jobs && pool.watched().rescues && pool.active() > 0 {
             self.rescue(pool);
         }
         let is_short = pool.threads().is_refused() && view.free_permits > 0 && pool.has_visible_work();

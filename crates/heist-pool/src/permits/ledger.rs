@@ -360,8 +360,10 @@ impl Ledger {
     /// P2 to P4, for tests and debug builds.
     #[cfg(any(test, debug_assertions))]
     pub fn check(&self) {
+        let mut idle = vec![0; self.wanted.len()];
+        self.free.iter().chain(&self.withheld).for_each(|&index| idle[usize::from(index)] += 1);
         for (index, hold) in self.words.iter().enumerate() {
-            let free = self.free.iter().chain(&self.withheld).filter(|&&f| usize::from(f) == index).count();
+            let free = idle[index];
             assert!(free + usize::from(hold.thread().is_some()) <= 1, "permit {index} is free and held");
             assert!(free == 0 || self.wanted[index].is_empty(), "permit {index} is free and wanted");
         }

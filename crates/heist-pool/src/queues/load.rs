@@ -2,6 +2,7 @@
 
 use heist_policy::tick as policy;
 use heist_sync::std_atomic::{AtomicU32, AtomicU64, Ordering};
+use std::ops::Range;
 
 /// What a tick adds to its index: how long it runs, in nanoseconds per second. `None` as long as it has not run.
 pub type Share = Option<u64>;
@@ -22,14 +23,15 @@ impl Loads {
         Self((0..indices).map(|_| Load::default()).collect())
     }
 
-    /// The index with the least load among the first `indices`, for a new tick.
-    pub fn least(&self, indices: usize) -> u16 {
-        let loads = self.0[..indices].iter().map(|load| policy::Load {
+    /// The index with the least load among `indices`, for a new tick.
+    pub fn least(&self, indices: Range<usize>) -> u16 {
+        let first = indices.start;
+        let loads = self.0[indices].iter().map(|load| policy::Load {
             busy_ns: load.busy_ns.load(Ordering::Relaxed),
             measured: load.measured.load(Ordering::Relaxed),
             unmeasured: load.unmeasured.load(Ordering::Relaxed),
         });
-        policy::place(loads).map_or(0, |index| index as u16)
+        policy::place(loads).map_or(0, |index| (first + index) as u16)
     }
 
     /// A tick is served at `index` from here on.
@@ -65,7 +67,7 @@ mod tests {
     fn a_new_tick_goes_where_there_is_least_to_do() {
         let loads = Loads::new(3);
         for expected in [0, 1, 2, 0] {
-            assert_eq!(loads.least(3), expected);
+            assert_eq!(loads.least(0..3), expected);
             loads.add(expected, None);
         }
         // Index 1 turns out to be heavy, the others light.
@@ -73,9 +75,10 @@ mod tests {
             loads.remove(index, None);
             loads.add(index, Some(share));
         }
-        assert_eq!(loads.least(3), 2);
+        assert_eq!(loads.least(0..3), 2);
         loads.add(2, None);
-        assert_eq!(loads.least(3), 0, "one that has not run counts as the mean");
-        assert_eq!(loads.least(1), 0, "a pool that could not start all its threads");
+        assert_eq!(loads.least(0..3), 0, "one that has not run counts as the mean");
+        assert_eq!(loads.least(0..1), 0, "a pool that could not start all its threads");
+        assert_eq!(loads.least(1..2), 1, "a pool whose first thread has no loop");
     }
 }

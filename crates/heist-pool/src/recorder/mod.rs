@@ -3,6 +3,7 @@
 //! Each thread records into a ring of its own; any number of [`Reader`]s look at the rings, each at its own pace. A pool records while
 //! somebody wants it to: for itself ([`Recorder::attach`]), or for all pools there are and will be ([`everywhere`]).
 
+pub(crate) mod asleep;
 #[cfg(feature = "trace-output")]
 pub mod collect;
 #[cfg(feature = "trace-output")]

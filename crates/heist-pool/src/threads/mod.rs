@@ -55,7 +55,7 @@ pub struct Threads {
 
 impl Threads {
     pub(crate) fn new(config: &Config, system: &'static dyn System) -> Self {
-        let is_off = std::env::var_os("HEIST_GUESTS").is_some_and(|value| value == "0");
+        let is_off = heist_sync::switch("HEIST_GUESTS") == Some(false);
         Self {
             table: Table::new(system),
             phase: AtomicU8::new(OPEN),
@@ -106,6 +106,11 @@ impl Threads {
         !pool.config().foreign_threads && self.live() > pool.active().max(1)
     }
 
+    /// Whether the thread that built the pool is one of its own.
+    pub(crate) fn has_maker(&self) -> bool {
+        self.has_maker.load(Ordering::Relaxed)
+    }
+
     /// Whether a spare thread can be had now.
     pub(crate) fn may_start(&self, pool: &Pool) -> bool {
         let config = pool.config();
@@ -114,7 +119,7 @@ impl Threads {
             0 => pool.parallelism() + crate::pool::DEFAULT_SPARES,
             n => n,
         };
-        let own = self.live.load(Ordering::Relaxed) + usize::from(self.has_maker.load(Ordering::Relaxed));
+        let own = self.live.load(Ordering::Relaxed) + usize::from(self.has_maker());
         // Refused so lately that asking again makes no sense.
         let is_too_early =
             || self.is_refused() && lock(&self.refusal).is_some_and(|(until, _)| Instant::now() < until);

@@ -73,7 +73,8 @@ impl ThreadStart {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let mut builder = thread::Builder::new().name(name);
-        if let Some(size) = self.stack_size() {
+        let stack_size = self.stack_size();
+        if let Some(size) = stack_size {
             builder = builder.stack_size(size);
         }
         let pool = Arc::clone(&self.pool);
@@ -86,6 +87,13 @@ impl ThreadStart {
                 system.set_mask(None, mask);
             }
             self.run();
+        });
+        let handle = handle.map_err(|error| match stack_size {
+            Some(size) if error.kind() == io::ErrorKind::InvalidInput => {
+                let message = format!("no thread can have stack_size({size}) ({error}); ask for less");
+                io::Error::new(io::ErrorKind::InvalidInput, message)
+            }
+            _ => error,
         })?;
         let mut handles = lock(&pool.threads().handles);
         handles.retain(|handle| !heist_sync::has_ended(handle));

@@ -7,6 +7,7 @@ use crate::queues::forks::Hot;
 use crate::queues::job::JobRef;
 use crate::queues::task::TaskRef;
 use crate::recorder;
+use crate::recorder::asleep::{Asleep, Begun};
 use heist_deque::Owner;
 use heist_os::WokenFor;
 use heist_sync::StdArc as Arc;
@@ -21,6 +22,8 @@ pub(super) struct Me {
     pub hot: &'static Hot,
     /// The owner's end of its queue of spawned jobs.
     pub spawned: Owner<JobRef>,
+    /// For traces: how much of what it runs it spends asleep.
+    pub asleep: Asleep,
 }
 
 impl Me {
@@ -49,10 +52,38 @@ impl Me {
     /// Records an event with that name, or without one if it is 0.
     #[cold]
     pub fn record(&self, kind: Kind, arg: u32, name: u32) {
+        self.record_at(heist_trace::now_ns(), kind, arg, name);
+    }
+
+    fn record_at(&self, at_ns: u64, kind: Kind, arg: u32, name: u32) {
+        match kind {
+            Kind::Block => self.asleep.block(at_ns),
+            Kind::Unblock => self.asleep.unblock(at_ns),
+            _ => {}
+        }
         let ring = self.shared.ring.get_or_init(|| Ring::new(recorder::RING_EVENTS));
         let held =
             Some(self.shared.home()).filter(|&index| self.permits().words().get(index).is_by(self.id()));
-        recorder::record_in(ring, Event::now(kind, self.id(), held, arg), name);
+        recorder::record_in(ring, Event { at_ns, kind, thread: self.id(), worker: held, arg }, name);
+    }
+
+    /// Records that the thread begins a job, a poll or a tick.
+    #[cold]
+    pub fn record_begin(&self, kind: Kind, arg: u32, name: u32) -> Begun {
+        let at_ns = heist_trace::now_ns();
+        self.record_at(at_ns, kind, arg, name);
+        self.asleep.begin(at_ns, || self.pool.system().usage())
+    }
+
+    /// Records its end, and what of it the thread has spent asleep.
+    #[cold]
+    pub fn record_end(&self, begun: Option<Begun>, kind: Kind, arg: u32) {
+        let at_ns = heist_trace::now_ns();
+        let asleep_ns = begun.map_or(0, |begun| self.asleep.end(begun, at_ns, || self.pool.system().usage()));
+        if asleep_ns > 0 {
+            self.record_at(at_ns, Kind::Asleep, u32::try_from(asleep_ns / 1_000).unwrap_or(u32::MAX), 0);
+        }
+        self.record_at(at_ns, kind, arg, 0);
     }
 
     /// Something of this thread's stack was shared, behind a fence.

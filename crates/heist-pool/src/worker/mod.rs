@@ -27,6 +27,7 @@ use crate::pool::Pool;
 use crate::queues::forks::{Hot, Popped, Pushed, Slot, hot};
 use crate::queues::job::JobRef;
 use crate::queues::task::{Place, TaskRef};
+use crate::recorder::asleep::Asleep;
 use aside::Aside;
 use find::{Found, Search};
 use heist_policy as policy;
@@ -75,7 +76,7 @@ impl Worker {
         }
         shared.set_role(role);
         Self {
-            me: Me { pool, shared, hot: hot(), spawned },
+            me: Me { pool, shared, hot: hot(), spawned, asleep: Asleep::default() },
             permit: OwnPermit::new(role),
             tasks: OwnTasks::default(),
             search: Search::new(seed),
@@ -101,7 +102,7 @@ impl Worker {
 
     /// The thread leaves: what a guest has spawned stays, what a thread that ends has spawned in its exit handler runs now.
     pub(crate) fn leave(&self) {
-        let Me { pool, shared, hot, spawned } = &self.me;
+        let Me { pool, shared, hot, spawned, .. } = &self.me;
         while !self.permit.is_guest()
             && let Some(found) =
                 spawned.pop().map(Found::Job).or_else(|| self.tasks.take(&self.me).map(Found::Task))

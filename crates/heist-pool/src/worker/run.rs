@@ -51,11 +51,12 @@ impl Worker {
         match found {
             Found::Task(task) => {
                 let number = task.number();
-                if self.me.is_traced() {
-                    self.me.record(Kind::PollStart, number, task.name());
+                let me = &self.me;
+                let begun = me.is_traced().then(|| me.record_begin(Kind::PollStart, number, task.name()));
+                me.shared.while_doing(Doing::Poll, || self.tasks.poll(task));
+                if me.is_traced() {
+                    me.record_end(begun, Kind::PollEnd, number);
                 }
-                self.me.shared.while_doing(Doing::Poll, || self.tasks.poll(task));
-                self.me.trace(Kind::PollEnd, number);
             }
             Found::Job(job) => self.run_job(job.number(), || {
                 // SAFETY: taken out of a queue, so once.
@@ -79,9 +80,12 @@ impl Worker {
     #[inline]
     fn run_job(&self, number: u32, run: impl FnOnce()) {
         self.me.shared.while_doing(Doing::Job, || {
-            self.me.trace(Kind::JobStart, number);
+            let me = &self.me;
+            let begun = me.is_traced().then(|| me.record_begin(Kind::JobStart, number, 0));
             run();
-            self.me.trace(Kind::JobEnd, number);
+            if me.is_traced() {
+                me.record_end(begun, Kind::JobEnd, number);
+            }
         });
     }
 

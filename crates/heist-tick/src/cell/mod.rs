@@ -145,7 +145,7 @@ impl Cell {
         recorder: Recorder,
         body: Body,
     ) -> Result<Arc<Self>, Error> {
-        let index = pool.queues().ticks().loads().least(pool.active().max(1));
+        let index = pool.queues().ticks().loads().least(pool.indices_for_ticks());
         let steal_after = spec.steal_after.or(pool.config().tick_steal_after);
         let steal_after_ns = match spec.is_pinned {
             true => NEVER,

@@ -265,6 +265,8 @@ impl Tick for Cell {
         let due_ns = state.when(0).map(|when| when.due_ns);
         let State { place, begun_ns, watched, .. } = &mut *state;
         match place {
+            // Nothing is to run: the program has said so.
+            Place::Queued(..) if self.pool.active() == 0 => false,
             Place::Queued(..) => watched.look_at_queue(due_ns, now_ns, watchdog_ns),
             Place::Taken => watched.look_at_run(*begun_ns, now_ns, watchdog_ns),
             Place::Resting | Place::Over => false,

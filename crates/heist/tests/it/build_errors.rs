@@ -33,6 +33,15 @@ fn the_calling_thread_can_be_in_one_pool_only() {
     says(again, &[words, "leave out use_current_thread"]);
 }
 
+#[test]
+fn a_stack_that_no_thread_can_have() {
+    let _watch = watch!();
+    says(
+        builder(1).stack_size(usize::MAX).build(),
+        &[&format!("stack_size({})", usize::MAX), "ask for less"],
+    );
+}
+
 /// The error of the handler is told as the handler's, whichever thread it was, and is the source.
 #[test]
 fn a_spawn_handler_that_fails() {
@@ -128,6 +137,28 @@ fn a_bound_below_a_number_from_the_environment() {
     }
     says(builder(0).max_threads(3).build(), &["max_threads(3)", "lower HEIST_NUM_THREADS"]);
     says(builder(9).max_threads(3).build(), &["max_threads(3)", "lower HEIST_NUM_THREADS"]);
+}
+
+/// A switch that says neither 0 nor 1 is told of once, and counts as unset.
+#[test]
+fn a_switch_that_means_nothing() {
+    let _watch = watch!();
+    let name = "a_switch_that_means_nothing";
+    if child::case().is_some() {
+        for _ in 0..2 {
+            // Rescue would be a warning: it needs spare threads.
+            assert_eq!(builder(1).max_threads(1).build().unwrap().install(|| 1), 1);
+        }
+        return;
+    }
+    let switches = ["HEIST_RESCUE", "HEIST_GUESTS", "HEIST_OS_HINTS", "HEIST_FENCED"];
+    let stderr = rerun(name, "1", &switches.map(|switch| (switch, "false")));
+    for switch in switches {
+        let about = format!("heist: {switch}=\"false\" means nothing; the values are 0 and 1");
+        assert_eq!(stderr.lines().filter(|line| **line == about).count(), 1, "{switch}: {stderr}");
+    }
+    assert!(!stderr.contains("has no effect"), "{stderr}");
+    assert_eq!(rerun(name, "1", &switches.map(|switch| (switch, ""))), "");
 }
 
 /// What the environment has a part in is a warning, once, and the program goes on.

@@ -5,6 +5,7 @@
 
 use crate::rig::child;
 use crate::rig::count::Count;
+use crate::rig::gate::Gate;
 use crate::rig::watchdog::watch;
 use heist::{ThreadPool, ThreadPoolBuilder, current_thread_index};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -91,6 +92,29 @@ fn a_pool_that_has_not_asked_is_not() {
             });
         });
     }
+}
+
+/// While no thread may run, nobody rescues either, for longer than a rescue would take. A tick makes the monitor look.
+#[test]
+fn a_pool_that_is_stopped_is_not() {
+    let _watch = watch!();
+    let pool = ThreadPoolBuilder::new().num_threads(1).rescue_blocked(true).os_hints(true).build().unwrap();
+    let tick = heist::tick::every(Duration::from_millis(10)).spawn_on(&pool, |_| heist::tick::Next::Continue);
+    let (waiting, gate) = (Count::new(1), Gate::new());
+    let (knocker, blocker) = (waiting.clone(), gate.clone());
+    pool.spawn(move || {
+        knocker.knock();
+        blocker.block();
+    });
+    waiting.gate.block();
+    pool.set_num_threads(0).unwrap();
+    let (send, receive) = channel();
+    pool.spawn(move || send.send(()).unwrap());
+    assert!(receive.recv_timeout(Duration::from_secs(3)).is_err(), "a job ran in a pool of none");
+    gate.open();
+    pool.set_num_threads(1).unwrap();
+    receive.recv().unwrap();
+    tick.cancel();
 }
 
 /// As many tasks as there are workers, each of which waits for a job that it has spawned.

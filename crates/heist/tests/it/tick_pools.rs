@@ -96,6 +96,27 @@ fn a_pool_of_the_calling_thread() {
     std::thread::spawn(test).join().unwrap();
 }
 
+/// The thread that has built the pool belongs to it, and waits outside of heist: it does not come to anything that only it may run.
+#[test]
+fn pinned_ticks_are_not_left_to_the_calling_thread() {
+    let _watch = watch!();
+    let test = || {
+        let pool = ThreadPoolBuilder::new().num_threads(3).use_current_thread().build().unwrap();
+        let (send, runs) = channel();
+        let ticks = [0, 1, 2].map(|number| {
+            let send = send.clone();
+            tick::every(MS).pinned().spawn_on(&pool, move |_| {
+                send.send(number).unwrap();
+                Next::Stop
+            })
+        });
+        let mut ran = ticks.each_ref().map(|_| runs.recv_timeout(Duration::from_secs(20)).ok());
+        ran.sort_unstable();
+        assert_eq!(ran, [Some(0), Some(1), Some(2)]);
+    };
+    std::thread::spawn(test).join().unwrap();
+}
+
 #[test]
 fn in_fenced_mode() {
     fenced::rerun_fenced(module_path!(), &["pools_of", "pools_without_spare", "a_closed_pool", "the_end_of"]);

@@ -323,3 +323,41 @@ fn the_flight_recorder_writes_because_of_a_late_tick() {
         items.iter().filter(|item| item["name"] == "late").filter_map(|item| item["args"]["us"].as_u64());
     assert!(late_us.max() >= Some(30_000));
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_thread_that_sleeps_inside_of_a_job_or_poll_is_drawn_as_asleep() {
+    let _watch = watch!();
+    let nap: fn() = || std::thread::sleep(Duration::from_millis(50));
+    let compute: fn() = || {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(50) {
+            std::hint::spin_loop();
+        }
+    };
+    let pool = pool(2);
+    // The longest sleep that the trace shows inside of a job or a poll.
+    let asleep_us = |f: &dyn Fn()| {
+        pool.start_trace();
+        f();
+        pool.broadcast(|_| ());
+        let items = json_of(&pool.stop_trace());
+        let asleep = items.iter().filter(|item| item["name"] == "asleep in the kernel");
+        asleep.filter_map(|item| item["args"]["us"].as_u64()).max().unwrap_or(0)
+    };
+    let job = |f: fn()| pool.scope(|s| s.spawn(move |_| f()));
+    let poll = |f: fn()| heist::block_on(pool.spawn_task(async move { f() })).unwrap();
+    let knows = pool.install(|| std::env::var_os("HEIST_OS_HINTS").is_none());
+    if knows {
+        assert!(asleep_us(&|| job(nap)) > 40_000);
+        assert!(asleep_us(&|| poll(nap)) > 40_000);
+    }
+    // It may be put off its CPU, but it does not go.
+    assert_eq!(asleep_us(&|| job(compute)), 0);
+    assert_eq!(asleep_us(&|| poll(compute)), 0);
+    // A wait of heist's own is drawn as what it is.
+    assert_eq!(
+        asleep_us(&|| pool.install(|| heist::blocking(|| std::thread::sleep(Duration::from_millis(50))))),
+        0
+    );
+}

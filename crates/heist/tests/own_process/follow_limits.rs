@@ -94,6 +94,28 @@ fn a_busy_pool_follows_and_an_idle_one_sleeps() {
 }
 
 #[test]
+fn the_thread_that_follows_leaves_with_its_pool() {
+    let _watch = watch!();
+    let name = "the_thread_that_follows_leaves_with_its_pool";
+    if child::case().is_none() {
+        child::ends_well(&mut child::child(module_path!(), name, "1"));
+        return;
+    }
+    let followers = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+        let names = tasks.map(|task| std::fs::read_to_string(task.join("comm")).unwrap_or_default());
+        names.filter(|name| name.trim() == "heist-limits").count()
+    };
+    // If it slept until it would look again, these would take minutes.
+    for _ in 0..200 {
+        ThreadPoolBuilder::new().num_threads(1).follow_limits(true).build().unwrap().shutdown().unwrap();
+        while followers() > 0 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
 fn a_line_about_every_pool_is_printed_every_so_often() {
     let _watch = watch!();
     let name = "a_line_about_every_pool_is_printed_every_so_often";

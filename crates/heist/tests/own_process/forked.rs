@@ -124,7 +124,8 @@ fn from_outside() {
 fn the_parents_pools_say_so() {
     let _watchdog = watch!();
     alone("the_parents_pools_say_so", 2, || {
-        let [first, second, third, fourth] = [(); 4].map(|()| pool(2));
+        let [first, second, third, fourth, paused] = [(); 5].map(|()| pool(2));
+        paused.set_num_threads(0).unwrap();
         assert_eq!(first.install(|| fib(10)), 55);
         let waiting = spawn(std::future::pending::<()>());
         let done = spawn(async { 5 });
@@ -149,6 +150,12 @@ fn the_parents_pools_say_so() {
             assert_named(&message_of(|| first.in_place_scope(|s| s.spawn(|_| ()))));
             assert_named(&message_of(|| first.broadcast(|_| ())));
             assert_named(&message_of(|| first.spawn_broadcast(|_| ())));
+            assert_named(&message_of(|| first.in_place_scope(|s| s.spawn_broadcast(|_, _| ()))));
+            assert_named(&message_of(|| _ = first.set_num_threads(1)));
+            assert_named(&message_of(|| paused.spawn_broadcast(|_| ())));
+            assert_named(&message_of(|| paused.in_place_scope(|s| s.spawn_broadcast(|_, _| ()))));
+            assert_named(&message_of(|| paused.broadcast(|_| ())));
+            drop(paused);
             assert_named(&message_of(|| first.fork(|_| ())));
             assert_named(&message_of(|| first.block_on(async {})));
             assert_named(&message_of(|| drop(first.spawn_task(async {}))));
@@ -651,6 +658,24 @@ fn ticks() {
             forking.wait().unwrap();
         }
         tick.cancel_and_wait();
+    });
+}
+
+/// Another thread is in the middle of the very first use, which takes locks before there is any pool.
+#[test]
+fn beside_the_first_use() {
+    let _watchdog = watch!();
+    alone("beside_the_first_use", 2, || {
+        let first = std::thread::spawn(|| assert_eq!(fib(10), 55));
+        let mut children = Vec::new();
+        while !first.is_finished() {
+            match fork() {
+                Some(child) => children.push(child),
+                None => end(i32::from(catch_unwind(|| assert_eq!(fib(10), 55)).is_err())),
+            }
+        }
+        assert!(children.into_iter().all(|child| child.status() == 0));
+        first.join().unwrap();
     });
 }
 

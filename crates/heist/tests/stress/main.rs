@@ -6,4 +6,5 @@ mod rig;
 mod exactly_once;
 mod random_programs;
 mod rising;
+mod trace_convert;
 mod work_conserving;

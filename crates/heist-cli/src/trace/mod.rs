@@ -1,0 +1,139 @@
+//! `heist trace FILE`: what is in a recorded trace, and the same in another form.
+
+mod summary;
+
+use heist::trace::Trace;
+use serde_json::Value;
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use summary::Summary;
+
+/// Shown below the help.
+pub const EXAMPLES: &str = "Examples:
+  HEIST_TRACE=run.json ./program          record a run
+  heist trace run.json                    what happened in it
+  heist trace run.json --json             the same, for a script
+  heist trace part.heist --convert a.json a binary trace, for ui.perfetto.dev
+
+Exit codes: 0, or 1 if the file cannot be read or is no trace.";
+
+/// Plain arguments, as given.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// What HEIST_TRACE, a flight recorder, or a program by `write_chrome` or `write_binary` has written
+    file: PathBuf,
+    /// Write it as Chrome trace-event JSON here, for ui.perfetto.dev, instead of the summary
+    #[arg(long, value_name = "FILE")]
+    convert: Option<PathBuf>,
+    /// The summary as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a binary trace begins with.
+const MAGIC: &[u8] = b"heisttrc";
+
+/// Converts, or sums up.
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let Arguments { file, convert, json } = arguments;
+    let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let mut input = BufReader::new(File::open(file).map_err(|error| named(&error))?);
+    let is_binary = input.fill_buf().map_err(|error| named(&error))?.starts_with(MAGIC);
+    if let Some(path) = convert {
+        return convert_to(path, input, is_binary).map_err(|error| named(&error).into());
+    }
+    let mut summary = Summary::default();
+    if is_binary {
+        let mut lines = Lines { line: Vec::new(), to: |line: &str| summary.line(line) };
+        Trace::convert_binary(input, &mut lines).map_err(|error| named(&error))?;
+    } else {
+        read_json(input, &mut summary).map_err(|error| named(&error))?;
+    }
+    let summary = summary.finish();
+    if *json {
+        writeln!(out, "{}", summary.to_json())?
+    } else {
+        summary.write(out, has_colours())?
+    }
+    Ok(())
+}
+
+fn has_colours() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Not over the file that is read, and not half: what fails leaves nothing behind.
+fn convert_to(path: &Path, input: impl Read, is_binary: bool) -> Result<(), Box<dyn Error>> {
+    if !is_binary {
+        return Err("it is no binary trace; a JSON trace can be opened as it is, at ui.perfetto.dev".into());
+    }
+    if path.extension().is_none_or(|extension| extension != "json") {
+        return Err(format!(
+            "--convert {}: only JSON can be written; let the name end with .json",
+            path.display()
+        )
+        .into());
+    }
+    let output = File::create_new(path).map_err(|error| format!("--convert {}: {error}", path.display()))?;
+    Trace::convert_binary(input, BufWriter::new(output)).map_err(|error| {
+        let _ = std::fs::remove_file(path);
+        error.into()
+    })
+}
+
+/// Reads one item after another: each stands on a line of its own. The end may be missing.
+fn read_json(mut input: impl BufRead, summary: &mut Summary) -> Result<(), String> {
+    let mut line = String::new();
+    let mut number = 0;
+    loop {
+        line.clear();
+        number += 1;
+        match input.read_line(&mut line) {
+            Ok(0) if number == 1 => return Err("it is empty".into()),
+            Ok(0) => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+            Ok(_) if number == 1 && line.trim() != "[" => {
+                return Err(
+                    "it is no trace: neither heist's binary form nor JSON that heist has written".into()
+                );
+            }
+            // What a program that was killed has not written to its end.
+            Ok(_) if !line.ends_with('\n') => {
+                let _ = summary.line(&line);
+            }
+            Ok(_) => summary.line(&line).map_err(|error| format!("line {number}: {error}"))?,
+        }
+    }
+}
+
+/// Passes on whole lines.
+struct Lines<F> {
+    line: Vec<u8>,
+    to: F,
+}
+
+impl<F: FnMut(&str) -> Result<(), serde_json::Error>> Write for Lines<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                let line = std::str::from_utf8(&self.line).map_err(io::Error::other)?;
+                (self.to)(line)?;
+                self.line.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The item on a line, without the comma after it; `None` for the array's edges.
+fn item(line: &str) -> Result<Option<Value>, serde_json::Error> {
+    let text = line.trim().trim_end_matches(',');
+    if matches!(text, "[" | "]" | "") { Ok(None) } else { serde_json::from_str(text).map(Some) }
+}

@@ -1,0 +1,316 @@
+//! What happened, in a page.
+
+use super::item;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// So many kinds of slices are told, the longest in all first.
+const SLICES: usize = 12;
+
+/// Slices of one name and kind.
+#[derive(Default, Clone)]
+struct Slices {
+    count: u64,
+    total_us: f64,
+    longest_us: f64,
+}
+
+#[derive(Default)]
+struct Thread {
+    name: String,
+    /// Name, kind and beginning of what it is inside of, innermost last.
+    open: Vec<(String, String, f64)>,
+    busy_us: f64,
+    parked_us: f64,
+    searching_us: f64,
+    blocked_us: f64,
+    steals: u64,
+    jobs: u64,
+    polls: u64,
+    ticks: u64,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Summary {
+    threads: BTreeMap<(u64, u64), Thread>,
+    pools: BTreeMap<u64, String>,
+    /// By kind and name.
+    slices: BTreeMap<(String, String), Slices>,
+    lost: BTreeMap<u64, u64>,
+    from_us: Option<f64>,
+    until_us: f64,
+    wakes: u64,
+    latest_tick_us: u64,
+}
+
+impl Summary {
+    /// Counts what stands on a line of the file.
+    pub fn line(&mut self, line: &str) -> Result<(), serde_json::Error> {
+        if let Some(item) = item(line)? {
+            self.add(&item);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, item: &Value) {
+        let text = |key: &str| item[key].as_str().unwrap_or("");
+        let pid = item["pid"].as_u64().unwrap_or(0);
+        let (phase, name, at_us) = (text("ph"), text("name"), item["ts"].as_f64().unwrap_or(0.0));
+        if phase == "M" {
+            let named = || item["args"]["name"].as_str().unwrap_or("").to_string();
+            match name {
+                "process_name" => drop(self.pools.insert(pid, named())),
+                "thread_name" => self.thread(item, pid).name = named(),
+                "heist_lost_events" => {
+                    self.lost.insert(pid, item["args"]["lost"].as_u64().unwrap_or(0));
+                }
+                _ => {}
+            }
+            return;
+        }
+        self.from_us = Some(self.from_us.map_or(at_us, |from| from.min(at_us)));
+        self.until_us = self.until_us.max(at_us);
+        match phase {
+            "B" => {
+                let (kind, name) = (text("cat").to_string(), name.to_string());
+                let thread = self.thread(item, pid);
+                match kind.as_str() {
+                    "job" => thread.jobs += 1,
+                    "poll" => thread.polls += 1,
+                    "tick" => thread.ticks += 1,
+                    _ => {}
+                }
+                thread.open.push((kind, name, at_us));
+            }
+            "E" => {
+                if let Some((kind, name, since_us)) = self.thread(item, pid).open.pop() {
+                    self.slice(item, pid, kind, name, at_us - since_us);
+                }
+            }
+            "X" => {
+                let took_us = item["dur"].as_f64().unwrap_or(0.0);
+                self.until_us = self.until_us.max(at_us + took_us);
+                self.slice(item, pid, text("cat").to_string(), name.to_string(), took_us);
+            }
+            "i" if name == "steal" => self.thread(item, pid).steals += 1,
+            "i" if name == "late" => {
+                self.latest_tick_us = self.latest_tick_us.max(item["args"]["us"].as_u64().unwrap_or(0))
+            }
+            "s" if text("cat") == "wake" => self.wakes += 1,
+            _ => {}
+        }
+    }
+
+    fn thread(&mut self, item: &Value, pid: u64) -> &mut Thread {
+        self.threads.entry((pid, item["tid"].as_u64().unwrap_or(0))).or_default()
+    }
+
+    /// A slice has ended. What a thread is inside of counts once, by its outermost slice.
+    fn slice(&mut self, item: &Value, pid: u64, kind: String, name: String, took_us: f64) {
+        let thread = self.thread(item, pid);
+        match (kind.as_str(), name.as_str()) {
+            ("idle", "parked") => thread.parked_us += took_us,
+            ("idle", _) => thread.searching_us += took_us,
+            ("wait", _) => thread.blocked_us += took_us,
+            _ if thread.open.is_empty() => thread.busy_us += took_us,
+            _ => {}
+        }
+        if kind == "idle" {
+            return;
+        }
+        let slices = self.slices.entry((kind, name)).or_default();
+        slices.count += 1;
+        slices.total_us += took_us;
+        slices.longest_us = slices.longest_us.max(took_us);
+    }
+
+    /// The recording is over: what is still open goes on to its end.
+    pub fn finish(mut self) -> Self {
+        let until_us = self.until_us;
+        for (pid, tid) in self.threads.keys().copied().collect::<Vec<_>>() {
+            let item = json!({"tid": tid});
+            while let Some((kind, name, since_us)) = self.thread(&item, pid).open.pop() {
+                self.slice(&item, pid, kind, name, until_us - since_us);
+            }
+        }
+        self
+    }
+
+    fn took_us(&self) -> f64 {
+        self.from_us.map_or(0.0, |from_us| self.until_us - from_us)
+    }
+
+    /// The longest in all first.
+    fn longest(&self) -> Vec<(&(String, String), &Slices)> {
+        let mut longest: Vec<_> = self.slices.iter().collect();
+        longest.sort_by(|a, b| b.1.total_us.total_cmp(&a.1.total_us));
+        longest
+    }
+
+    /// For a script.
+    pub fn to_json(&self) -> Value {
+        let thread = |(&(pool, number), thread): (&(u64, u64), &Thread)| {
+            json!({
+                "pool": pool, "thread": number, "name": thread.name, "busy_us": thread.busy_us, "blocked_us": thread.blocked_us,
+                "searching_us": thread.searching_us, "parked_us": thread.parked_us, "jobs": thread.jobs, "polls": thread.polls,
+                "ticks": thread.ticks, "steals": thread.steals,
+            })
+        };
+        let slices = |((kind, name), slices): (&(String, String), &Slices)| {
+            json!({
+                "kind": kind, "name": name, "count": slices.count, "total_us": slices.total_us, "longest_us": slices.longest_us,
+            })
+        };
+        json!({
+            "took_us": self.took_us(),
+            "lost": self.lost.values().sum::<u64>(),
+            "wakes": self.wakes,
+            "latest_tick_us": self.latest_tick_us,
+            "pools": self.pools,
+            "threads": self.threads.iter().map(thread).collect::<Vec<_>>(),
+            "slices": self.longest().into_iter().map(slices).collect::<Vec<_>>(),
+        })
+    }
+
+    /// For people.
+    pub fn write(&self, out: &mut impl Write, has_colours: bool) -> io::Result<()> {
+        let bold = |text: &str| if has_colours { format!("\x1b[1m{text}\x1b[0m") } else { text.into() };
+        let took_us = self.took_us();
+        let pools = self.pools.keys().filter(|&&pool| pool != 0).count();
+        writeln!(
+            out,
+            "{} in {} of {pools} pool(s)",
+            bold(&time(took_us)),
+            count(self.threads.len() as u64, "thread")
+        )?;
+        match self.lost.values().sum() {
+            0 => {}
+            lost => writeln!(
+                out,
+                "{} are missing: their thread was faster than whoever read them",
+                count(lost, "event")
+            )?,
+        }
+        if self.latest_tick_us > 0 {
+            writeln!(out, "the latest tick began {} after its time", time(self.latest_tick_us as f64))?;
+        }
+        writeln!(
+            out,
+            "\n{}",
+            bold(&format!(
+                "{:<24} {:>6} {:>8} {:>10} {:>7} {:>8} {:>8} {:>7} {:>8}",
+                "thread", "busy", "blocked", "searching", "parked", "jobs", "polls", "ticks", "steals"
+            ))
+        )?;
+        let share = |us: f64| format!("{:.0} %", if took_us > 0.0 { 100.0 * us / took_us } else { 0.0 });
+        for ((pool, _), thread) in &self.threads {
+            let name = if *pool == 0 { thread.name.clone() } else { format!("{pool}: {}", thread.name) };
+            writeln!(
+                out,
+                "{:<24} {:>6} {:>8} {:>10} {:>7} {:>8} {:>8} {:>7} {:>8}",
+                short(&name, 24),
+                share(thread.busy_us),
+                share(thread.blocked_us),
+                share(thread.searching_us),
+                share(thread.parked_us),
+                thread.jobs,
+                thread.polls,
+                thread.ticks,
+                thread.steals
+            )?;
+        }
+        let longest = self.longest();
+        if longest.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "\n{}",
+            bold(&format!(
+                "{:<6} {:<44} {:>8} {:>10} {:>10} {:>10}",
+                "what", "called", "times", "in all", "mean", "longest"
+            ))
+        )?;
+        for ((kind, name), slices) in longest.iter().take(SLICES) {
+            writeln!(
+                out,
+                "{:<6} {:<44} {:>8} {:>10} {:>10} {:>10}",
+                kind,
+                short(name, 44),
+                slices.count,
+                time(slices.total_us),
+                time(slices.total_us / slices.count as f64),
+                time(slices.longest_us)
+            )?;
+        }
+        if longest.len() > SLICES {
+            writeln!(out, "and {} more (--json has them all)", longest.len() - SLICES)?;
+        }
+        Ok(())
+    }
+}
+
+fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn time(us: f64) -> String {
+    match us {
+        us if us < 1_000.0 => format!("{us:.1} us"),
+        us if us < 1_000_000.0 => format!("{:.1} ms", us / 1_000.0),
+        us => format!("{:.2} s", us / 1_000_000.0),
+    }
+}
+
+/// The end of a long name tells more than its beginning: paths begin alike. Nothing of it moves the terminal's cursor.
+fn short(name: &str, most: usize) -> String {
+    let plain: Vec<char> = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if plain.len() <= most {
+        return plain.into_iter().collect();
+    }
+    std::iter::once('\u{2026}').chain(plain[plain.len() + 1 - most..].iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summed(lines: &[&str]) -> Summary {
+        let mut summary = Summary::default();
+        lines.iter().for_each(|line| summary.line(line).unwrap());
+        summary.finish()
+    }
+
+    #[test]
+    fn time_is_counted_once_where_slices_nest() {
+        let summary = summed(&[
+            "[",
+            r#"{"ph":"M","pid":1,"tid":0,"name":"thread_name","args":{"name":"w"}},"#,
+            r#"{"ph":"B","pid":1,"tid":0,"ts":10.0,"cat":"poll","name":"a","args":{}},"#,
+            r#"{"ph":"B","pid":1,"tid":0,"ts":20.0,"cat":"span","name":"b","args":{}},"#,
+            r#"{"ph":"E","pid":1,"tid":0,"ts":30.0},"#,
+            r#"{"ph":"E","pid":1,"tid":0,"ts":50.0},"#,
+            r#"{"ph":"B","pid":1,"tid":0,"ts":50.0,"cat":"idle","name":"parked","args":{}},"#,
+            r#"{"ph":"i","s":"t","pid":1,"tid":1,"ts":60.0,"name":"steal","args":{"from":0}}"#,
+            "]",
+        ]);
+        let json = summary.to_json();
+        assert_eq!(json["took_us"], 50.0);
+        let thread = &json["threads"][0];
+        assert_eq!((&thread["busy_us"], &thread["parked_us"]), (&json!(40.0), &json!(10.0)));
+        assert_eq!((&thread["polls"], &json["threads"][1]["steals"]), (&json!(1), &json!(1)));
+        assert_eq!(json["slices"][0]["name"], "a");
+        assert_eq!(json["slices"][1]["total_us"], 10.0);
+        let mut text = Vec::new();
+        summary.write(&mut text, false).unwrap();
+        assert!(String::from_utf8(text).unwrap().contains("80 %"));
+    }
+
+    #[test]
+    fn names_cannot_write_to_the_terminal() {
+        assert_eq!(short("a\x1b[2Jb", 10), "a\u{fffd}[2Jb");
+        assert_eq!(short("abcdef", 4), "\u{2026}def");
+    }
+}
