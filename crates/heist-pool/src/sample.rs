@@ -59,9 +59,6 @@ pub struct ThreadNow {
     pub tasks: usize,
 }
 
-/// A thread's number, its name, and what it is inside of.
-type Named = (u16, Option<Box<str>>, Option<Closure>);
-
 impl PoolNow {
     /// Looks at the pool.
     pub fn of(pool: &Pool) -> Self {
