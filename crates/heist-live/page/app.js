@@ -295,7 +295,7 @@
         const parts = this.cards[i];
         counts[worker.state] = (counts[worker.state] || 0) + 1;
         parts.card.dataset.state = worker.state;
-        say(parts.name, 'worker ' + worker.index);
+        say(parts.name, worker.name || 'worker ' + worker.index);
         setState(parts.mark, worker.state);
         parts.mark.title = STATE_MEANS[worker.state] || '';
         const runs = inside(worker);
@@ -664,6 +664,7 @@
     draw(frame, pool) {
       if (frame === this.shown) return;
       this.shown = frame;
+      this.isRecording = Boolean(frame.recording);
       this.tasks(frame.tasks);
       this.slow(frame.slow, frame.slow_left);
       this.ticks(frame.ticks, frame.ticks_left);
@@ -683,7 +684,7 @@
       $('task-legend').hidden = !tasks.total;
       $('tasks-table').hidden = !rows.length;
       $('tasks-empty').hidden = rows.length > 0;
-      say($('tasks-empty'), tasks.rows.length ? 'No task in this snapshot matches the filter.' : 'The program has no tasks.');
+      say($('tasks-empty'), tasks.rows.length ? 'No task in this snapshot matches the filter.' : this.isRecording ? 'A trace has no table of tasks.' : 'The program has no tasks.');
       leftOut('tasks-left', tasks.left, 'tasks');
       fillRows($('tasks'), rows, (row) => {
         const mark = stateMark('waiting', '');
@@ -722,6 +723,7 @@
     ticks(rows, left) {
       $('ticks-table').hidden = !rows.length;
       $('ticks-empty').hidden = rows.length > 0;
+      say($('ticks-empty'), this.isRecording ? 'A trace has no table of ticks.' : 'The program has no ticks.');
       leftOut('ticks-left', left, 'ticks');
       fillRows($('ticks'), rows, (row) => {
         const name = nameCell(row);
@@ -992,7 +994,7 @@
       const key = frame.program + '\n' + frame.pid + '\n' + frame.cores;
       if (this.programKey !== key) {
         this.programKey = key;
-        program.replaceChildren(el('b', '', frame.program), ', process ' + frame.pid + ', ' + frame.cores + (frame.cores === 1 ? ' core' : ' cores'));
+        program.replaceChildren(el('b', '', frame.program), frame.recording ? '' : ', process ' + frame.pid + ', ' + frame.cores + (frame.cores === 1 ? ' core' : ' cores'));
         document.title = frame.program + ' \u2013 heist live';
       }
       const { demo } = frame;
