@@ -16,14 +16,17 @@ def main(heist, folder):
     try:
         url = json.loads(program.stdout.readline())["url"]
         with Browser() as browser:
-            browser.show(1280, 880, "light")
+            browser.show(1280, 1030, "light")
             browser.go(url)
             time.sleep(31)  # The charts show 30 seconds.
-            arrows = "return Number(document.getElementById('arrows').dataset.arrows) >= 3"
-            browser.wait("several steals at once", arrows, 60)
+            moment = """
+                const n = (id) => Number(document.getElementById(id).textContent);
+                const arrows = Number(document.getElementById('arrows').dataset.arrows);
+                return arrows >= 2 && arrows <= 6 && n('f-working') >= 3 && n('f-queued') >= 12;"""
+            browser.wait("several steals at once", moment, 60)
             browser.press(" ")
             for theme in ("light", "dark"):
-                browser.show(1280, 880, theme)
+                browser.show(1280, 1030, theme)
                 time.sleep(0.5)
                 browser.picture(folder / f"live-{theme}.png")
     finally:

@@ -102,3 +102,22 @@ fn a_file_without_its_end_is_summed_up() {
     assert!(output.status.success(), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("parse"));
 }
+
+#[test]
+fn both_forms_become_the_same_page_and_never_over_a_file() {
+    let (mut binary, mut json) = (Vec::new(), Vec::new());
+    some_trace().write_binary(&mut binary).unwrap();
+    some_trace().write_chrome(&mut json).unwrap();
+    let inputs = [Scratch::with("page.heist", &binary), Scratch::with("page.json", &json)];
+    let pages = inputs.map(|input| {
+        let page = Scratch::new(&format!("{}.html", input.0.extension().unwrap().display()));
+        let convert = || heist(&[input.0.as_os_str(), "--convert".as_ref(), page.0.as_os_str()]);
+        let output = convert();
+        assert!(output.status.success(), "{output:?}");
+        let text = std::fs::read_to_string(&page.0).unwrap();
+        assert!(!convert().status.success(), "it was written over");
+        text
+    });
+    assert_eq!(pages[0], pages[1]);
+    assert!(pages[0].starts_with("<!doctype html>") && pages[0].contains("\"runs\":\"parse\""));
+}

@@ -295,7 +295,7 @@
         const parts = this.cards[i];
         counts[worker.state] = (counts[worker.state] || 0) + 1;
         parts.card.dataset.state = worker.state;
-        say(parts.name, 'worker ' + worker.index);
+        say(parts.name, worker.name || 'worker ' + worker.index);
         setState(parts.mark, worker.state);
         parts.mark.title = STATE_MEANS[worker.state] || '';
         const runs = inside(worker);
@@ -335,6 +335,12 @@
       this.last = '';
       this.seen = 0;
       new ResizeObserver(() => this.measure()).observe($('stage'));
+    }
+
+    /** What is drawn is to be drawn anew. */
+    forget() {
+      this.last = '';
+      this.isClear = false;
     }
 
     measure() {
@@ -384,11 +390,11 @@
       paint.lineJoin = 'round';
       for (const [part, from, to] of found) {
         const [a, b] = [this.centres[from], this.centres[to]];
-        if (a && b) this.arrow(paint, a, b, this.isStill.matches ? 0.99 : part, colours);
+        if (a && b) this.arrow(paint, a, b, this.isStill.matches ? 0.74 : part, found.length > 8, colours);
       }
     }
 
-    arrow(paint, a, b, part, colours) {
+    arrow(paint, a, b, part, isCrowded, colours) {
       // From queue to queue, in a bow: upwards on the way to the right and downwards on the way to the left, so that two workers that steal from
       // each other have two arrows.
       const [dx, dy] = [b.x - a.x, b.y - a.y];
@@ -401,10 +407,10 @@
         y: (1 - t) ** 2 * start.y + 2 * t * (1 - t) * middle.y + t * t * end.y,
       });
       const ease = part < 0.75 ? 1 - (1 - part / 0.75) ** 2 : 1;
-      const from = Math.max(0, ease - 0.85);
+      const from = Math.max(0, ease - (isCrowded ? 0.35 : 0.85));
       paint.globalAlpha = part > 0.75 ? Math.max(0, 1 - (part - 0.75) / 0.25) : 1;
       // A halo in the colour of the panel keeps the arrow apart from what it crosses.
-      for (const [width, colour] of [[7, colours.panel], [3, colours.arrow]]) {
+      for (const [width, colour] of [[isCrowded ? 4 : 7, colours.panel], [isCrowded ? 2.5 : 3, colours.arrow]]) {
         paint.strokeStyle = colour;
         paint.lineWidth = width;
         paint.beginPath();
@@ -658,6 +664,7 @@
     draw(frame, pool) {
       if (frame === this.shown) return;
       this.shown = frame;
+      this.isRecording = Boolean(frame.recording);
       this.tasks(frame.tasks);
       this.slow(frame.slow, frame.slow_left);
       this.ticks(frame.ticks, frame.ticks_left);
@@ -677,7 +684,7 @@
       $('task-legend').hidden = !tasks.total;
       $('tasks-table').hidden = !rows.length;
       $('tasks-empty').hidden = rows.length > 0;
-      say($('tasks-empty'), tasks.rows.length ? 'No task in this snapshot matches the filter.' : 'The program has no tasks.');
+      say($('tasks-empty'), tasks.rows.length ? 'No task in this snapshot matches the filter.' : this.isRecording ? 'A trace has no table of tasks.' : 'The program has no tasks.');
       leftOut('tasks-left', tasks.left, 'tasks');
       fillRows($('tasks'), rows, (row) => {
         const mark = stateMark('waiting', '');
@@ -716,6 +723,7 @@
     ticks(rows, left) {
       $('ticks-table').hidden = !rows.length;
       $('ticks-empty').hidden = rows.length > 0;
+      say($('ticks-empty'), this.isRecording ? 'A trace has no table of ticks.' : 'The program has no ticks.');
       leftOut('ticks-left', left, 'ticks');
       fillRows($('ticks'), rows, (row) => {
         const name = nameCell(row);
@@ -780,6 +788,8 @@
       this.pool = null;
       this.points = new WeakMap();
       this.connection = { name: 'waiting', text: 'connecting' };
+      this.skipped = 0;
+      this.skips = [];
       const percent = (value) => Math.round(value * 100) + '%';
       this.charts = [
         new Chart('c-util', [{ of: (p) => p.util, colour: 'working' }], 1, percent),
@@ -816,6 +826,7 @@
       probe.remove();
       this.colours = colours;
       this.drawn = null;
+      this.arrows.forget();
     }
 
     bind() {
@@ -887,8 +898,12 @@
     }
 
     skip(n) {
-      this.skipped = (this.skipped || 0) + n;
-      this.skippedAt = performance.now();
+      const now = performance.now();
+      this.skips = this.skips.filter(([at]) => now - at < 5000);
+      this.skips.push([now, n]);
+      this.skipped += n;
+      $('skipped').hidden = false;
+      say($('skipped'), count(this.skipped) + (this.skipped === 1 ? ' snapshot was' : ' snapshots were') + ' skipped since the page was opened, because this browser was busy.');
     }
 
     draw() {
@@ -966,19 +981,20 @@
       else if (is === 'live' && isBehind) text = 'replay';
       $('status').dataset.is = is;
       say($('status-text'), is === 'lost' ? 'not connected' : text);
-      const isSkipping = this.skippedAt && performance.now() - this.skippedAt < 5000;
+      const lately = sum(this.skips, ([at, n]) => (performance.now() - at < 5000 ? n : 0));
       const notice = is === 'lost' ? connection.text
-        : isSkipping ? 'This browser is slower than the program sends: ' + count(this.skipped) + ' snapshots were skipped so far.' : '';
+        : lately >= 10 ? 'This browser is slower than the program sends: ' + count(lately) + ' snapshots of the last 5 seconds were skipped.' : '';
       $('notice').hidden = !notice;
       say($('notice'), notice);
     }
 
     drawHead(frame) {
+      leftOut('pools-left', frame.pools_left, 'pools');
       const program = $('program');
       const key = frame.program + '\n' + frame.pid + '\n' + frame.cores;
       if (this.programKey !== key) {
         this.programKey = key;
-        program.replaceChildren(el('b', '', frame.program), ', process ' + frame.pid + ', ' + frame.cores + (frame.cores === 1 ? ' core' : ' cores'));
+        program.replaceChildren(el('b', '', frame.program), frame.recording ? '' : ', process ' + frame.pid + ', ' + frame.cores + (frame.cores === 1 ? ' core' : ' cores'));
         document.title = frame.program + ' \u2013 heist live';
       }
       const { demo } = frame;

@@ -33,6 +33,8 @@ pub struct Frame {
     pub ticks_left: usize,
     /// What the page says of a demonstration.
     pub demo: Option<DemoNow>,
+    /// Whether it was made of a trace, which has no tables.
+    pub is_recording: bool,
 }
 
 /// A pool in a [`Frame`].
@@ -110,6 +112,8 @@ pub struct Inside {
 pub struct WorkerRow {
     /// The index.
     pub index: u16,
+    /// What it is called, if that is not its index.
+    pub name: String,
     /// What it is doing.
     pub state: State,
     /// What it is inside of.
@@ -244,6 +248,9 @@ impl Frame {
         self.tasks.write(&mut out);
         list(&mut out, "slow", &self.slow, 0, share::SLOW, SlowTask::write);
         list(&mut out, "ticks", &self.ticks, self.ticks_left, share::TICKS, TickRow::write);
+        if self.is_recording {
+            out.push_str(",\"recording\":true");
+        }
         if let Some(demo) = &self.demo {
             let _ = write!(out, ",\"demo\":{{\"runs\":{},\"note\":", demo.runs);
             string(&mut out, &demo.note, MOST_NOTE);
@@ -292,8 +299,12 @@ impl Inside {
 
 impl WorkerRow {
     fn write(&self, out: &mut String) {
-        let Self { index, state, inside, forks, jobs, tasks, ticks } = self;
+        let Self { index, name, state, inside, forks, jobs, tasks, ticks } = self;
         let _ = write!(out, "{{\"index\":{index},\"state\":\"{}\"", state.word());
+        if !name.is_empty() {
+            out.push_str(",\"name\":");
+            string(out, name, MOST_NAME / 2);
+        }
         inside.write(out);
         let _ = write!(out, ",\"forks\":{forks},\"jobs\":{jobs},\"tasks\":{tasks},\"ticks\":{ticks}}}");
     }
@@ -466,6 +477,7 @@ mod tests {
         let inside = Inside { does: "poll", runs: nasty.clone(), since_ms: f64::MAX };
         let worker = |index| WorkerRow {
             index,
+            name: nasty.clone(),
             state: State::Searching,
             inside: inside.clone(),
             forks: usize::MAX,
@@ -529,6 +541,7 @@ mod tests {
             ticks: (0..1000).map(tick).collect(),
             ticks_left: 9000,
             demo: Some(DemoNow { runs: true, note: nasty.clone() }),
+            is_recording: true,
         };
         let told = read(&frame);
         let len = |value: &Value| value.as_array().unwrap().len() as u64;

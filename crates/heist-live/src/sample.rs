@@ -113,6 +113,7 @@ impl Sampler {
             ticks,
             ticks_left,
             demo: None,
+            is_recording: false,
         }
     }
 
@@ -153,7 +154,8 @@ impl Sampler {
             };
             let (forks, jobs, tasks) =
                 permit.holder.as_ref().map_or((0, 0, 0), |t| (t.forks, t.jobs, t.tasks));
-            workers.push(WorkerRow { index, state, inside, forks, jobs, tasks, ticks: permit.ticks });
+            let (name, ticks) = (String::new(), permit.ticks);
+            workers.push(WorkerRow { index, name, state, inside, forks, jobs, tasks, ticks });
         }
         let others = sample.others.iter().map(|thread| {
             let (state, inside) = row(thread);

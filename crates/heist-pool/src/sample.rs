@@ -2,7 +2,7 @@
 //! together.
 
 use crate::pool::Pool;
-use crate::threads::Closure;
+use crate::threads::{Closure, Named};
 use crate::worker::{Doing, Role, WorkerShared};
 use std::sync::OnceLock;
 
@@ -58,9 +58,6 @@ pub struct ThreadNow {
     /// Tasks that wait in its run queue, with the one in front of it.
     pub tasks: usize,
 }
-
-/// A thread's number, its name, and what it is inside of.
-type Named = (u16, Option<Box<str>>, Option<Closure>);
 
 impl PoolNow {
     /// Looks at the pool.

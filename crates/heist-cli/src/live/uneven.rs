@@ -47,7 +47,7 @@ fn loads(work: u64) -> [u32; WORKERS] {
     let mut left = PIECES;
     let mut loads = [0; WORKERS];
     for (n, load) in loads.iter_mut().enumerate().filter(|(n, _)| *n != rich) {
-        *load = 4 + (random >> (8 * (n + 1)) & 15) as u32;
+        *load = 4 + ((random >> (8 * (n + 1)) & 0xff) % 13) as u32;
         left -= *load;
     }
     loads[rich] = left;

@@ -1,12 +1,14 @@
 //! `heist trace FILE`: what is in a recorded trace, and the same in another form.
 
+mod replay;
 mod summary;
 
 use heist::trace::Trace;
+use replay::Replay;
 use serde_json::Value;
 use std::error::Error;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use summary::Summary;
 
@@ -16,6 +18,7 @@ pub const EXAMPLES: &str = "Examples:
   heist trace run.json                    what happened in it
   heist trace run.json --json             the same, for a script
   heist trace part.heist --convert a.json a binary trace, for ui.perfetto.dev
+  heist trace run.json --convert a.html   the last 30 s as one page that needs no server, drawn as `heist live` draws them
 
 Exit codes: 0, or 1 if the file cannot be read or is no trace.";
 
@@ -24,7 +27,7 @@ Exit codes: 0, or 1 if the file cannot be read or is no trace.";
 pub struct Arguments {
     /// What HEIST_TRACE, a flight recorder, or a program by `write_chrome` or `write_binary` has written
     file: PathBuf,
-    /// Write it as Chrome trace-event JSON here, for ui.perfetto.dev, instead of the summary
+    /// Write it here instead of the summary: as Chrome trace-event JSON for ui.perfetto.dev (.json), or as a page (.html)
     #[arg(long, value_name = "FILE")]
     convert: Option<PathBuf>,
     /// The summary as JSON
@@ -49,7 +52,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Er
         let mut lines = Lines { line: Vec::new(), to: |line: &str| summary.line(line) };
         Trace::convert_binary(input, &mut lines).map_err(|error| named(&error))?;
     } else {
-        read_json(input, &mut summary).map_err(|error| named(&error))?;
+        read_json(input, |line| summary.line(line)).map_err(|error| named(&error))?;
     }
     let summary = summary.finish();
     if *json {
@@ -65,13 +68,16 @@ fn has_colours() -> bool {
 }
 
 /// Not over the file that is read, and not half: what fails leaves nothing behind.
-fn convert_to(path: &Path, input: impl Read, is_binary: bool) -> Result<(), Box<dyn Error>> {
+fn convert_to(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
+    if path.extension().is_some_and(|extension| extension == "html") {
+        return page_of(path, input, is_binary);
+    }
     if !is_binary {
         return Err("it is no binary trace; a JSON trace can be opened as it is, at ui.perfetto.dev".into());
     }
     if path.extension().is_none_or(|extension| extension != "json") {
         return Err(format!(
-            "--convert {}: only JSON can be written; let the name end with .json",
+            "--convert {}: only JSON and pages can be written; let the name end with .json or .html",
             path.display()
         )
         .into());
@@ -83,8 +89,28 @@ fn convert_to(path: &Path, input: impl Read, is_binary: bool) -> Result<(), Box<
     })
 }
 
+/// The page of `heist live`, with the recording inside.
+fn page_of(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
+    let mut replay = Replay::default();
+    if is_binary {
+        Trace::convert_binary(input, &mut Lines { line: Vec::new(), to: |line: &str| replay.line(line) })?;
+    } else {
+        read_json(input, |line| replay.line(line))?;
+    }
+    let html = heist::live::self_contained(replay.finish());
+    let mut output =
+        File::create_new(path).map_err(|error| format!("--convert {}: {error}", path.display()))?;
+    output.write_all(html.as_bytes()).map_err(|error| {
+        let _ = std::fs::remove_file(path);
+        error.into()
+    })
+}
+
 /// Reads one item after another: each stands on a line of its own. The end may be missing.
-fn read_json(mut input: impl BufRead, summary: &mut Summary) -> Result<(), String> {
+fn read_json(
+    mut input: impl BufRead,
+    mut to: impl FnMut(&str) -> Result<(), serde_json::Error>,
+) -> Result<(), String> {
     let mut line = String::new();
     let mut number = 0;
     loop {
@@ -101,9 +127,9 @@ fn read_json(mut input: impl BufRead, summary: &mut Summary) -> Result<(), Strin
             }
             // What a program that was killed has not written to its end.
             Ok(_) if !line.ends_with('\n') => {
-                let _ = summary.line(&line);
+                let _ = to(&line);
             }
-            Ok(_) => summary.line(&line).map_err(|error| format!("line {number}: {error}"))?,
+            Ok(_) => to(&line).map_err(|error| format!("line {number}: {error}"))?,
         }
     }
 }

@@ -6,6 +6,7 @@ mod named;
 mod start;
 mod table;
 
+pub(crate) use named::Named;
 pub use named::{Closure, ClosureKind, ThreadNow, ThreadState, named};
 pub use start::ThreadStart;
 pub use table::{MOST, Table};

@@ -205,6 +205,9 @@ pub fn named<R>(kind: ClosureKind, site: &'static Location<'static>, f: impl FnO
     f()
 }
 
+/// The number of a thread, its name, and the closure that it is inside of.
+pub(crate) type Named = (u16, Option<Box<str>>, Option<Closure>);
+
 /// A slice in traces, which says where the closure comes from.
 struct Span(());
 
@@ -227,7 +230,7 @@ impl Drop for Span {
 
 impl Threads {
     /// The number and the name of each of its threads, and the closure that it is inside of; without guests.
-    pub(crate) fn closures(&self) -> Vec<(u16, Option<Box<str>>, Option<Closure>)> {
+    pub(crate) fn closures(&self) -> Vec<Named> {
         let entries = lock(&self.named).clone();
         entries.iter().map(|entry| (entry.worker, entry.name.clone(), entry.closure())).collect()
     }

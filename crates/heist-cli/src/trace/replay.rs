@@ -1,0 +1,233 @@
+//! A recorded trace as frames of the live page, for one HTML file with the data inside.
+
+use super::item;
+use heist::live::frame::{DemoNow, Frame, Inside, MOST_ARROWS, PoolFrame, SlowTask, State, WorkerRow};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// As often as the live view looks.
+const EVERY_MS: f64 = 50.0;
+/// As much as the live page keeps.
+const MOST_MS: f64 = 30_000.0;
+/// A poll counts as slow from then on.
+const SLOW_MS: f64 = 10.0;
+
+/// See the module.
+#[derive(Default)]
+pub struct Replay {
+    pools: BTreeMap<u64, Pool>,
+    slow: BTreeMap<String, f64>,
+    from_ms: Option<f64>,
+    until_ms: f64,
+}
+
+#[derive(Default)]
+struct Pool {
+    name: String,
+    threads: BTreeMap<u64, Thread>,
+    /// When, from which thread, to which.
+    steals: Vec<(f64, u64, u64)>,
+    wakes: Vec<f64>,
+    injected: Vec<(f64, usize)>,
+}
+
+#[derive(Default)]
+struct Thread {
+    name: String,
+    /// Kind and name of what it is inside of, and since when; innermost last.
+    open: Vec<(String, String, f64)>,
+    /// From when on it was doing what.
+    changes: Vec<(f64, State, Inside)>,
+    queued: Vec<(f64, usize)>,
+}
+
+impl Replay {
+    /// Takes what stands on a line of the file.
+    pub fn line(&mut self, line: &str) -> Result<(), serde_json::Error> {
+        if let Some(item) = item(line)? {
+            self.add(&item);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, item: &Value) {
+        let text = |key: &str| item[key].as_str().unwrap_or("");
+        let number = |value: &Value| value.as_u64().unwrap_or(0);
+        let (phase, name, tid) = (text("ph"), text("name"), number(&item["tid"]));
+        let at_ms = item["ts"].as_f64().unwrap_or(0.0) / 1e3;
+        let pool = self.pools.entry(number(&item["pid"])).or_default();
+        if phase == "M" {
+            let named = item["args"]["name"].as_str().unwrap_or("");
+            match name {
+                "process_name" => pool.name = named.into(),
+                "thread_name" => pool.threads.entry(tid).or_default().name = named.into(),
+                _ => {}
+            }
+            return;
+        }
+        self.from_ms = Some(self.from_ms.map_or(at_ms, |from_ms| from_ms.min(at_ms)));
+        self.until_ms = self.until_ms.max(at_ms);
+        match phase {
+            "B" => {
+                let thread = pool.threads.entry(tid).or_default();
+                thread.open.push((text("cat").into(), name.into(), at_ms));
+                thread.note(at_ms);
+            }
+            "E" => {
+                let thread = pool.threads.entry(tid).or_default();
+                if let Some((kind, name, since_ms)) = thread.open.pop()
+                    && kind == "poll"
+                    && at_ms - since_ms >= SLOW_MS
+                {
+                    let longest = self.slow.entry(name).or_default();
+                    *longest = longest.max(at_ms - since_ms);
+                }
+                thread.note(at_ms);
+            }
+            "i" if name == "steal" => pool.steals.push((at_ms, number(&item["args"]["from"]), tid)),
+            "s" if text("cat") == "unpark" => pool.wakes.push(at_ms),
+            "C" => {
+                let value = number(&item["args"]["value"]) as usize;
+                if name == "injected" {
+                    pool.injected.push((at_ms, value));
+                } else if let Some(tid) = name.strip_prefix("queued by thread ").and_then(|n| n.parse().ok())
+                {
+                    pool.threads.entry(tid).or_default().queued.push((at_ms, value));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The frames of the last half minute, as JSON.
+    pub fn finish(mut self) -> Vec<String> {
+        let begun_ms = self.from_ms.unwrap_or(0.0);
+        let from_ms = begun_ms.max(self.until_ms - MOST_MS);
+        // Threads of the program's own belong to no pool.
+        self.pools.retain(|_, pool| pool.threads.values().any(|thread| !thread.changes.is_empty()));
+        for pool in self.pools.values_mut() {
+            pool.threads.retain(|_, thread| !thread.changes.is_empty());
+            pool.steals.sort_by(|a, b| a.0.total_cmp(&b.0));
+            pool.wakes.sort_by(f64::total_cmp);
+        }
+        let slow = self.slow.iter().map(|(name, longest_ms)| SlowTask {
+            name: Some(name.clone()),
+            longest_ms: *longest_ms,
+            ..SlowTask::default()
+        });
+        let mut slow: Vec<SlowTask> = slow.collect();
+        slow.sort_by(|a, b| b.longest_ms.total_cmp(&a.longest_ms));
+        let note = format!(
+            "A recording of {:.1} s{}. A card is a thread; its queued jobs are the jobs and tasks that were counted in its queues, and there are \
+             no tables of tasks and ticks.",
+            (self.until_ms - begun_ms) / 1e3,
+            if from_ms > begun_ms { ", of which the last 30 are shown" } else { "" }
+        );
+        let steps = ((self.until_ms - from_ms) / EVERY_MS).ceil() as u64;
+        (0..=steps)
+            .map(|seq| {
+                let at_ms = from_ms + seq as f64 * EVERY_MS;
+                let frame = Frame {
+                    seq,
+                    at_ms: at_ms - begun_ms,
+                    program: "a recording".into(),
+                    pools: self.pools.iter().map(|(id, pool)| pool.frame(*id, at_ms, begun_ms)).collect(),
+                    slow: slow.clone(),
+                    demo: Some(DemoNow { runs: false, note: note.clone() }),
+                    is_recording: true,
+                    ..Frame::default()
+                };
+                frame.to_json()
+            })
+            .collect()
+    }
+}
+
+impl Thread {
+    /// It does something else from here on.
+    fn note(&mut self, at_ms: f64) {
+        let (state, does) = match self.open.last().map(|(kind, name, _)| (kind.as_str(), name.as_str())) {
+            None => (State::Searching, ""),
+            Some(("idle", "parked")) => (State::Parked, ""),
+            Some(("idle", _)) => (State::Searching, ""),
+            Some(("wait", _)) => (State::Waiting, ""),
+            Some(("poll", _)) => (State::Working, "poll"),
+            Some(("tick", _)) => (State::Working, "tick"),
+            Some(_) => (State::Working, "job"),
+        };
+        let runs = self.open.last().filter(|(_, name, _)| !does.is_empty() && name != "job");
+        let runs = runs.map_or_else(String::new, |(_, name, _)| name.clone());
+        self.changes.push((at_ms, state, Inside { does, runs, since_ms: 0.0 }));
+    }
+}
+
+/// The last entry that is not later.
+fn at<T>(entries: &[T], at_ms: f64, when: impl Fn(&T) -> f64) -> Option<&T> {
+    entries[..entries.partition_point(|entry| when(entry) <= at_ms)].last()
+}
+
+impl Pool {
+    fn frame(&self, id: u64, at_ms: f64, begun_ms: f64) -> PoolFrame {
+        let place = |tid: u64| self.threads.keys().position(|other| *other == tid).map(|place| place as u16);
+        let worker = |(index, thread): (u16, &Thread)| {
+            let (state, inside) = match at(&thread.changes, at_ms, |change| change.0) {
+                Some((_, state, inside)) => (*state, inside.clone()),
+                None => (State::Parked, Inside::default()),
+            };
+            let jobs = at(&thread.queued, at_ms, |queued| queued.0).map_or(0, |queued| queued.1);
+            WorkerRow { index, name: thread.name.clone(), state, inside, jobs, ..WorkerRow::default() }
+        };
+        let seen = self.steals.partition_point(|steal| steal.0 <= at_ms);
+        let before = self.steals.partition_point(|steal| steal.0 <= at_ms - EVERY_MS);
+        let arrow = |steal: &(f64, u64, u64)| Some((steal.0 - begun_ms, place(steal.1)?, place(steal.2)?));
+        let mut arrows: Vec<_> = self.steals[before..seen].iter().filter_map(arrow).collect();
+        let arrows_left = arrows.len().saturating_sub(MOST_ARROWS);
+        arrows.drain(..arrows_left);
+        PoolFrame {
+            id,
+            name: self.name.clone(),
+            active: self.threads.len(),
+            workers: (0..).zip(self.threads.values()).map(worker).collect(),
+            injected_jobs: at(&self.injected, at_ms, |entry| entry.0).map_or(0, |entry| entry.1),
+            steals: seen as u64,
+            wakes: self.wakes.partition_point(|wake| *wake <= at_ms) as u64,
+            arrows,
+            arrows_left,
+            ..PoolFrame::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_becomes_frames() {
+        let mut replay = Replay::default();
+        for line in [
+            r#"{"ph":"M","pid":1,"name":"process_name","args":{"name":"heist pool 1"}},"#,
+            r#"{"ph":"M","pid":1,"tid":7,"name":"thread_name","args":{"name":"heist-7"}},"#,
+            r#"{"ph":"B","pid":1,"tid":3,"ts":0.0,"cat":"job","name":"job","args":{}},"#,
+            r#"{"ph":"B","pid":1,"tid":7,"ts":0.0,"cat":"idle","name":"parked","args":{}},"#,
+            r#"{"ph":"C","pid":1,"ts":10000.0,"name":"queued by thread 3","args":{"value":5}},"#,
+            r#"{"ph":"E","pid":1,"tid":7,"ts":60000.0},"#,
+            r#"{"ph":"i","s":"t","pid":1,"tid":7,"ts":70000.0,"cat":"heist","name":"steal","args":{"from":3}},"#,
+            r#"{"ph":"B","pid":1,"tid":7,"ts":70000.0,"cat":"poll","name":"</script>","args":{}},"#,
+            r#"{"ph":"E","pid":1,"tid":7,"ts":110000.0},"#,
+            "]",
+        ] {
+            replay.line(line).unwrap();
+        }
+        let frames: Vec<Value> =
+            replay.finish().iter().map(|frame| serde_json::from_str(frame).unwrap()).collect();
+        assert_eq!(frames.len(), 4);
+        let workers = |n: usize| &frames[n]["pools"][0]["workers"];
+        assert_eq!((&workers(0)[0]["state"], &workers(0)[1]["state"]), (&"working".into(), &"parked".into()));
+        assert_eq!((&workers(2)[0]["jobs"], &workers(2)[1]["runs"]), (&5.into(), &"</script>".into()));
+        assert_eq!(workers(1)[1]["name"], "heist-7");
+        let arrows: Vec<_> = frames.iter().map(|frame| frame["pools"][0]["arrows"].to_string()).collect();
+        assert_eq!(arrows, ["[]", "[]", "[[70.0,0,1]]", "[]"]);
+        assert_eq!(frames[3]["slow"][0]["longest"], 40.0);
+    }
+}
