@@ -5,7 +5,7 @@ use crate::cell::{Cell, Spec};
 use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::handle::Handle;
-use crate::stats::Recorder;
+use crate::stats::{PoolStats, Recorder, Stats};
 use heist_policy::tick::Overrun;
 use heist_pool::raw::global;
 use heist_pool::raw::pool::Pool;
@@ -98,6 +98,38 @@ pub fn every(period: Duration) -> Builder {
         watchdog: None,
         percentiles: false,
     }
+}
+
+/// How all ticks of a pool are doing, those that are over included: of the calling thread's pool, or else of the global one. `ThreadPool::tick_stats` is the
+/// same of another.
+///
+/// Of a pool the percentiles are always known; they cost 32 KiB once it has had a tick. In its ledger a run that is under way is still pending.
+///
+/// ```
+/// use heist::tick::{self, Next, Window};
+/// use std::time::Duration;
+///
+/// let tick = tick::every(Duration::from_millis(1)).spawn(|_| Next::Stop);
+/// tick.wait().unwrap();
+/// let all = tick::stats();
+/// assert!(all.ledger.is_balanced() && all.totals.runs >= 1);
+/// assert!(all.window(Window::Min1).mspt.p99.is_some());
+/// ```
+///
+/// # Panics
+/// In a child process, on a thread of the parent's pool.
+#[track_caller]
+pub fn stats() -> Stats {
+    stats_of(&global::current())
+}
+
+/// As [`stats`], of that pool.
+#[doc(hidden)]
+#[track_caller]
+pub fn stats_of(pool: &impl InPool) -> Stats {
+    let pool = pool.pool();
+    pool.refuse_if_foreign();
+    PoolStats::snapshot(pool)
 }
 
 pub(crate) fn period_ns(period: Duration) -> Result<u64, Error> {

@@ -37,7 +37,9 @@ mod handle;
 mod report;
 mod stats;
 
-pub use builder::{Builder, InPool, OnPanic, every};
+#[doc(hidden)]
+pub use builder::stats_of;
+pub use builder::{Builder, InPool, OnPanic, every, stats};
 pub use cell::schedule::Ledger;
 pub use context::{Context, Next};
 pub use error::{Error, Panicked, SubmitError};

@@ -171,6 +171,32 @@ impl ThreadPool {
         self.pool.active()
     }
 
+    /// How all ticks of this pool are doing, those that are over included; [`tick::stats`](crate::tick::stats) is the same of the calling thread's
+    /// pool. Needs the feature `tick`.
+    ///
+    /// ```
+    /// use heist::tick::{self, Next, Window};
+    /// use std::time::Duration;
+    ///
+    /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+    /// let ticks: Vec<_> = (0..10)
+    ///     .map(|_| tick::every(Duration::from_millis(1)).spawn_on(&pool, |_| Next::Stop))
+    ///     .collect();
+    /// ticks.iter().for_each(|tick| tick.wait().unwrap());
+    /// let stats = pool.tick_stats();
+    /// assert_eq!((stats.ledger.run, stats.ledger.pending), (10, 0));
+    /// println!("99 in 100 ran for at most {:?}", stats.window(Window::Secs5).mspt.p99);
+    /// # Ok::<(), heist::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// In a child process, if the pool was made before `fork()`.
+    #[cfg(feature = "tick")]
+    #[track_caller]
+    pub fn tick_stats(&self) -> crate::tick::Stats {
+        crate::tick::stats_of(&self.pool)
+    }
+
     /// Lets `num_threads` threads run at once from here on, the ones with the lowest indices. Returns at once, from any thread.
     ///
     /// Threads above that number stop at their next job boundary, or between two blocks of a parallel loop; what they have queued goes

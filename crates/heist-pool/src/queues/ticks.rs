@@ -14,9 +14,10 @@ use heist_policy::tuning;
 use heist_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, StdArc as Arc, lock, lock_soon, prefetch};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::Location;
-use std::sync::Weak;
+use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
 pub use heist_policy::tick::NEVER;
@@ -213,6 +214,8 @@ pub struct Ticks {
     watch_next_ns: AtomicU64,
     watch_every_ns: AtomicU64,
     reports: Reports,
+    /// What the maker of ticks keeps of the pool.
+    extension: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 /// Every tick that is not over, queued or not.
@@ -236,6 +239,7 @@ impl Ticks {
             watch_next_ns: AtomicU64::new(NEVER),
             watch_every_ns: AtomicU64::new(NEVER),
             reports: Reports::default(),
+            extension: OnceLock::new(),
         }
     }
 
@@ -252,6 +256,11 @@ impl Ticks {
     /// Counts the ticks that are spawned, from one on.
     pub fn next_spawned(&self) -> u64 {
         self.spawned.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A place for the maker of ticks.
+    pub fn extension(&self) -> &OnceLock<Box<dyn Any + Send + Sync>> {
+        &self.extension
     }
 
     /// How much work the ticks of each index are.

@@ -9,14 +9,14 @@ mod loom;
 use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::report::Watched;
-use crate::stats::{Recorder, Stats};
+use crate::stats::{PoolStats, Recorder, Stats};
 use heist_policy::tuning::TICK_STEAL_AFTER_NS;
 use heist_pool::raw::job;
 use heist_pool::raw::pool::Pool;
 use heist_pool::raw::tick::{Key, NEVER, Share, Tick, TickRef, Ticks, When};
 use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, Parker, StdArc as Arc, lock};
-use schedule::Schedule;
+use schedule::{Ledger, Schedule};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Weak;
@@ -131,6 +131,7 @@ pub(crate) struct Cell {
     /// How late it may be before others may take it; [`NEVER`] if it is pinned.
     steal_after_ns: u64,
     state: Mutex<State>,
+    pool_stats: Arc<PoolStats>,
     spec: Spec,
 }
 
@@ -179,21 +180,23 @@ impl Cell {
             pool: Arc::clone(pool),
             steal_after_ns,
             state: Mutex::new(state),
+            pool_stats: PoolStats::of(pool),
             spec,
         });
-        let aftermath = cell.begin(&mut lock(&cell.state))?;
+        let aftermath = cell.begin(&mut lock(&cell.state), Ledger::default())?;
         cell.follow_up(aftermath, false);
         Ok(cell)
     }
 
-    /// Enlists a tick without a token, and queues it.
-    fn begin(&self, state: &mut State) -> Result<Aftermath, Error> {
+    /// Enlists a tick without a token that had this ledger before, and queues it.
+    fn begin(&self, state: &mut State, before: Ledger) -> Result<Aftermath, Error> {
         let this: Weak<dyn Tick> = self.this.clone();
         let id = self.ticks().enlist(this, self.watchdog_ns(state)).ok_or(Error::PoolClosed)?;
         if let Some(before) = state.id.replace(id) {
             self.ticks().delist(before);
         }
         state.place = Place::Resting;
+        self.pool_stats.record_ledger(before, state.schedule.ledger());
         self.ticks().loads().add(state.index, state.share);
         Ok(self.settle(state))
     }
@@ -276,7 +279,9 @@ impl Cell {
         let (is_news, life) = (state.end.is_none(), state.life());
         if is_news {
             state.end = Some(End::Cancelled);
+            let before = state.schedule.ledger();
             state.schedule.stop();
+            self.pool_stats.record_ledger(before, state.schedule.ledger());
         }
         let aftermath = self.settle(&mut state);
         drop(state);
@@ -299,7 +304,7 @@ impl Cell {
         let now_ns = self.ticks().now_ns();
         state.schedule.restart(first_ns(&before, now_ns), now_ns);
         state.end = None;
-        match self.begin(&mut state) {
+        match self.begin(&mut state, before.ledger()) {
             Ok(aftermath) => {
                 drop(state);
                 self.follow_up(aftermath, false);

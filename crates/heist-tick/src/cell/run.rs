@@ -5,7 +5,7 @@ use super::{Cell, Place, Spec, State, Submitted};
 use crate::cell::End;
 use crate::context::{Context, Running};
 use crate::report::{self, Report};
-use crate::stats::Window;
+use crate::stats::{Ended, Window};
 use heist_policy::tick as policy;
 use heist_pool::raw::job::{self, Payload};
 use heist_pool::raw::process;
@@ -114,6 +114,7 @@ impl Cell {
         let took_ns = ended_ns.saturating_sub(begun_ns);
         state.begun_ns = None;
         state.recorder.record_closure(ended_ns, took_ns);
+        self.pool_stats.record_closure(ended_ns, took_ns);
         turn.closures_ns += took_ns;
         turn.ended_ns = ended_ns;
         turn.has_run_closure = true;
@@ -135,11 +136,10 @@ impl Cell {
         turn: &mut Turn,
     ) -> MutexGuard<'a, State> {
         let clock = self.ticks().clock();
+        let before = state.schedule.ledger();
         let run = state.schedule.begin(begun_ns);
+        let begin = (before, state.schedule.ledger());
         let lateness_ns = begun_ns.saturating_sub(run.scheduled_ns);
-        if run.count > 1 {
-            state.recorder.record_skipped(begun_ns, run.count - 1);
-        }
         let next_ns = state.schedule.due_ns();
         state.begun_ns = Some(begun_ns);
         let mut body = state.body.take().expect("only the thread with the token takes it");
@@ -158,16 +158,19 @@ impl Cell {
         let mut state = lock(&self.state);
         state.body = Some(body);
         state.begun_ns = None;
-        let took_ns = ended_ns.saturating_sub(begun_ns);
-        state.recorder.record_run(ended_ns, lateness_ns, took_ns);
-        if next_ns.is_some_and(|next_ns| ended_ns > next_ns) {
-            state.recorder.record_overrun(ended_ns);
-        }
-        self.note_load(&mut state, took_ns);
+        let ended = Ended {
+            begun_ns,
+            ended_ns,
+            lateness_ns,
+            skipped: run.count - 1,
+            has_overrun: next_ns.is_some_and(|next_ns| ended_ns > next_ns),
+            has_panicked: result.is_err(),
+        };
+        state.recorder.record_ended(ended);
+        self.note_load(&mut state, ended.took_ns());
         let step = match result {
             Ok(next) => Step::new(next, |at| clock.ns_of(at)),
             Err(payload) => {
-                state.recorder.record_panic();
                 let step = if self.spec.stops_on_panic { Step::Stop } else { Step::Continue };
                 // Also if it was cancelled meanwhile: whoever waits should know.
                 if step == Step::Stop {
@@ -177,6 +180,7 @@ impl Cell {
                 step
             }
         };
+        let before = state.schedule.ledger();
         // It may have been cancelled meanwhile.
         if !state.schedule.is_ending() {
             state.schedule.end(step, ended_ns);
@@ -184,6 +188,7 @@ impl Cell {
                 state.end.get_or_insert(End::Stopped);
             }
         }
+        self.pool_stats.record_run(ended, [begin, (before, state.schedule.ledger())]);
         state
     }
 
@@ -209,6 +214,7 @@ impl Cell {
     fn move_to(&self, state: &mut State, taken: &Taken<'_>) {
         let Some(index) = taken.index.filter(|_| taken.moves) else { return };
         state.recorder.record_steal(taken.at_ns);
+        self.pool_stats.record_steal(taken.at_ns);
         let rank = |index| self.pool.rank_of(self.spec.near, index);
         if rank(index) > rank(state.index) {
             // It comes back to its node.

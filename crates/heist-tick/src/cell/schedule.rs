@@ -34,6 +34,18 @@ impl Ledger {
     pub fn is_balanced(&self) -> bool {
         self.scheduled == self.run + self.skipped + self.cancelled + self.pending
     }
+
+    /// For a sum of ledgers: one of them has changed.
+    pub(crate) fn follow(&mut self, before: Self, after: Self) {
+        // Runs that are pending go down again.
+        let follow =
+            |sum: &mut u64, before: u64, after: u64| *sum = sum.wrapping_add(after).wrapping_sub(before);
+        follow(&mut self.scheduled, before.scheduled, after.scheduled);
+        follow(&mut self.run, before.run, after.run);
+        follow(&mut self.skipped, before.skipped, after.skipped);
+        follow(&mut self.cancelled, before.cancelled, after.cancelled);
+        follow(&mut self.pending, before.pending, after.pending);
+    }
 }
 
 /// A run that begins.

@@ -2,18 +2,20 @@
 //!
 //! Data flows one way: a [`Recorder`] hears of every run and adds it up in the rings of `rings.rs`, in `counts.rs` for all ticks and
 //! in `percentiles.rs`, whose slices are [`Histogram`]s, for those that ask; a snapshot of it is a [`Stats`]. Nothing here reads a
-//! clock, takes a lock, or allocates after it was made.
+//! clock, takes a lock, or allocates after it was made, but for `pool.rs`: that is one recorder for all ticks of a pool.
 
 #![forbid(unsafe_code)]
 
 mod counts;
 mod percentiles;
+mod pool;
 mod recorder;
 mod rings;
 mod shown;
 mod window;
 
 pub use heist_pool::raw::metrics::Histogram;
+pub(crate) use pool::{Ended, PoolStats};
 pub(crate) use recorder::Recorder;
 pub use shown::{Distribution, Stats, Totals, WindowStats};
 pub use window::Window;

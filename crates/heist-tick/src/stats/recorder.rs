@@ -2,6 +2,7 @@
 
 use super::counts::Counts;
 use super::percentiles::Percentiles;
+use super::pool::Ended;
 use super::rings::Rings;
 use super::shown::{Distribution, Stats, Totals, WindowStats};
 use super::window::Window;
@@ -31,6 +32,20 @@ impl Recorder {
             totals: Totals::default(),
             counts: Rings::new(),
             percentiles: percentiles.then(|| Box::new(Rings::new())),
+        }
+    }
+
+    /// A run has ended, and what is to be said of it.
+    pub(crate) fn record_ended(&mut self, run: Ended) {
+        if run.skipped > 0 {
+            self.record_skipped(run.begun_ns, run.skipped);
+        }
+        self.record_run(run.ended_ns, run.lateness_ns, run.took_ns());
+        if run.has_overrun {
+            self.record_overrun(run.ended_ns);
+        }
+        if run.has_panicked {
+            self.record_panic();
         }
     }
 
@@ -139,6 +154,7 @@ mod tests {
         let all = size_of::<Recorder>();
         assert!(all <= 1024, "{all} bytes a tick");
         let with_percentiles = all + size_of::<Rings<Percentiles, 4>>();
-        assert!(with_percentiles <= 32 * 1024, "{with_percentiles} bytes with percentiles");
+        // The pool's has some 64 more.
+        assert!(with_percentiles + 64 <= 32 * 1024, "{with_percentiles} bytes with percentiles");
     }
 }
