@@ -70,7 +70,8 @@ impl Worker {
             Found::Tick(tick, taken) => self.run_one(Doing::Tick, 0, || {
                 let own = self.me.shared.own();
                 own.ticks.add(1);
-                let outer = own.set_running(Arc::as_ptr(&tick).addr());
+                let outer = own.running();
+                own.set_running(Arc::as_ptr(&tick).addr());
                 let took_ns = tick.run(&taken);
                 own.set_running(outer);
                 self.search.note_tick(taken.at_ns, took_ns);
