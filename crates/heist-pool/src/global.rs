@@ -32,7 +32,7 @@ pub fn all() -> Vec<Arc<Pool>> {
 
 /// As [`all`], for one who must not hang.
 pub(crate) fn try_all() -> Option<Vec<Arc<Pool>>> {
-    Some(heist_sync::lock_soon(ALL.get())?.iter().filter_map(Weak::upgrade).collect())
+    Some(heist_sync::lock_soon(|| ALL.get().try_lock())?.iter().filter_map(Weak::upgrade).collect())
 }
 
 /// The global pool, started on first use.

@@ -119,16 +119,16 @@ pub fn has_ended<T>(handle: &thread::JoinHandle<T>) -> bool {
     has_ended(handle)
 }
 
-/// As [`lock()`], for one who must not hang: `None` if the lock has not been free for a tenth of a second.
+/// As [`lock()`], for one who must not hang: `None` if the lock has not been free for a tenth of a second. `try_lock` is that of any mutex.
 ///
 /// ```
 /// let m = heist_sync::Mutex::new(1);
-/// assert_eq!(heist_sync::lock_soon(&m).map(|one| *one), Some(1));
+/// assert_eq!(heist_sync::lock_soon(|| m.try_lock()).map(|one| *one), Some(1));
 /// ```
-pub fn lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+pub fn lock_soon<G>(mut try_lock: impl FnMut() -> Result<G, std::sync::TryLockError<G>>) -> Option<G> {
     use std::sync::TryLockError;
     for _ in 0..100 {
-        match mutex.try_lock() {
+        match try_lock() {
             Ok(guard) => return Some(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
             // Nothing depends on how long this is, so it is std's in every build.

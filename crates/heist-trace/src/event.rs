@@ -138,6 +138,7 @@ impl Kind {
     }
 
     /// Whether a job, a poll or a tick ends with this event.
+    #[cfg(feature = "output")]
     pub(crate) const fn is_end(self) -> bool {
         matches!(self, Kind::JobEnd | Kind::PollEnd | Kind::TickEnd)
     }

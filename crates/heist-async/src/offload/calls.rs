@@ -225,7 +225,7 @@ fn collect(wanted: impl Fn(&Entry) -> bool) -> Vec<CallInfo> {
 pub(crate) fn calls_for_report() -> Option<Vec<CallReport>> {
     let mut all = Vec::new();
     for list in CALLS.get() {
-        all.extend(lock_soon(list)?.entries.iter().flatten().map(|entry| {
+        all.extend(lock_soon(|| list.try_lock())?.entries.iter().flatten().map(|entry| {
             let Entry { kind, name, site, is_running, since, .. } = entry;
             CallReport::new(name.clone(), site, *kind == CallKind::Compute, *is_running, since.elapsed())
         }));

@@ -8,12 +8,11 @@
 
 mod histogram;
 mod own;
-mod polls;
+pub(crate) mod polls;
 mod shown;
 mod times;
 
 pub use histogram::Histogram;
 pub(crate) use own::OwnCounts;
-pub(crate) use polls::note_ready;
 pub use shown::{Metrics, WorkerMetrics};
 pub use times::WorkerState;

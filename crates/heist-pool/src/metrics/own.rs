@@ -3,6 +3,7 @@
 use super::polls::Polls;
 use super::times::Times;
 // To be shown: no protocol depends on any of it, so it is not for the checkers.
+use crate::queues::task::TaskRef;
 use crate::waits::{Waits, WaitsFor};
 use heist_sync::std_atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
@@ -51,12 +52,21 @@ pub(crate) struct OwnCounts {
 }
 
 impl OwnCounts {
-    /// Its thread runs the task or the tick at this address. Returns the one before, on top of which it does.
+    /// Its thread gives a task its turn.
     #[inline]
-    pub fn set_running(&self, address: usize) -> usize {
-        let before = self.running();
+    pub fn run_task(&self, task: TaskRef) {
+        self.polls.add(1);
+        self.set_running(task.as_ptr().addr().get());
+        match self.timed.get() {
+            None => task.run(),
+            Some(polls) => polls.run(task),
+        }
+    }
+
+    /// Its thread runs the task or the tick at this address; 0 for none.
+    #[inline]
+    pub fn set_running(&self, address: usize) {
         self.running.store(address, Ordering::Relaxed);
-        before
     }
 
     #[inline]

@@ -1,8 +1,8 @@
 //! How a thread spends its time.
 
 use heist_sync::std_atomic::{AtomicU64, Ordering, fence};
-use heist_sync::thread;
 use heist_trace::now_ns;
+use std::time::Duration;
 
 /// What a thread of a pool spends its time on.
 ///
@@ -85,16 +85,19 @@ impl Times {
 
     /// How its thread has spent its time, up to now.
     pub fn read(&self) -> Spent {
-        /// A thread that was interrupted in the middle of a change is given time to come back.
+        /// A thread that was interrupted in the middle of a change is given time to come back: a tenth of a second at most.
         const TRIES: usize = 1000;
-        for _ in 0..TRIES {
+        const SLEEP: Duration = Duration::from_micros(100);
+        for n in 0..TRIES {
             let word = self.word.load(Ordering::Acquire);
             let ns = self.spent.each_ref().map(|spent| spent.load(Ordering::Relaxed));
             let now_ns = now_ns();
             // ORDERING: see `switch`.
             fence(Ordering::SeqCst);
             if word & STATE == CHANGING || self.word.load(Ordering::Relaxed) != word {
-                thread::yield_now();
+                if n > TRIES / 100 {
+                    std::thread::sleep(SLEEP);
+                }
                 continue;
             }
             let (state, since_ns) = Self::unpack(word);

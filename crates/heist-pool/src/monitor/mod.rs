@@ -11,7 +11,7 @@ mod look;
 pub use look::Look;
 pub(crate) use look::release;
 
-use crate::metrics::note_ready;
+use crate::metrics::polls::note_ready;
 use crate::pool::{Config, Pool};
 use crate::queues::task::{Header, TaskRef};
 use flag::Flag;

@@ -11,7 +11,6 @@ mod loom;
 mod tests;
 
 pub use counters::{Count, Counters};
-pub use hold::Hold;
 pub use ledger::{Grant, Ledger, TakeBack, Wake};
 pub use words::{AtBottom, Words};
 

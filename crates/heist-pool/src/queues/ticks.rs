@@ -331,7 +331,8 @@ impl Ticks {
 
     /// As [`running`](Self::running), each with its address, for one who must not hang.
     pub(crate) fn try_running(&self) -> Option<Vec<(usize, TickNow)>> {
-        let all: Vec<_> = lock_soon(&self.all)?.ticks.values().filter_map(Weak::upgrade).collect();
+        let all: Vec<_> =
+            lock_soon(|| self.all.try_lock())?.ticks.values().filter_map(Weak::upgrade).collect();
         let now_ns = self.now_ns();
         let running = |tick: &TickRef| Some((Arc::as_ptr(tick).addr(), tick.running(now_ns)?));
         Some(all.iter().filter_map(running).collect())

@@ -44,12 +44,12 @@ impl History {
         let ticks: Vec<_> = ticks.into_iter().map(|(address, now)| TickReport::new(address, now)).collect();
         let table = pool.threads().table();
         let words = pool.permits().words();
-        let hold = |hold: crate::permits::Hold| PermitReport {
+        let permits = words.iter().take(pool.parallelism()).map(|hold| PermitReport {
             holder: hold.thread().map(usize::from),
             is_observed: hold.is_observed(),
             is_wanted: hold.is_wanted(),
-        };
-        let permits: Vec<_> = words.iter().take(pool.parallelism()).map(hold).collect();
+        });
+        let permits: Vec<_> = permits.collect();
         // The time of a guest is not counted, so it seems to be gone; but while it is there it does something.
         let is_there = |worker: &&WorkerShared| {
             worker.own().times.read().state != WorkerState::Gone || worker.status().doing() != Doing::Loop

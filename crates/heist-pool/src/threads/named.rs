@@ -249,7 +249,7 @@ impl Threads {
 
     /// As [`now`](Self::now), each with its number, for one who must not hang.
     pub(crate) fn try_now(&self) -> Option<Vec<(u16, ThreadNow)>> {
-        let entries = lock_soon(&self.named)?.clone();
+        let entries = lock_soon(|| self.named.try_lock())?.clone();
         Some(self.now_of(&entries))
     }
 

@@ -94,7 +94,8 @@ impl Worker {
             Found::Tick(tick, taken) => self.me.shared.while_doing(Doing::Tick, || {
                 let own = self.me.shared.own();
                 own.ticks.add(1);
-                let outer = own.set_running(Arc::as_ptr(&tick).addr());
+                let outer = own.running();
+                own.set_running(Arc::as_ptr(&tick).addr());
                 let mut took_ns = 0;
                 as_root(Root::Tick, || took_ns = tick.run(&taken));
                 own.set_running(outer);

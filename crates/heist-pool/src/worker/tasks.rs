@@ -36,16 +36,21 @@ impl OwnTasks {
     /// Gives a task its turn.
     #[inline]
     pub fn poll(&self, me: &Me, task: TaskRef) {
-        let own = me.shared.own();
-        own.polls.add(1);
-        let was_polling = self.is_polling.replace(true);
-        let outer = own.set_running(task.as_ptr().addr().get());
-        match own.timed.get() {
-            None => task.run(),
-            Some(polls) => polls.run(task),
+        if self.is_polling.get() {
+            return self.poll_nested(me, task);
         }
-        own.set_running(outer);
-        self.is_polling.set(was_polling);
+        self.is_polling.set(true);
+        me.shared.own().run_task(task);
+        me.shared.own().set_running(0);
+        self.is_polling.set(false);
+    }
+
+    /// In the middle of the poll of another one, which waits.
+    #[cold]
+    fn poll_nested(&self, me: &Me, task: TaskRef) {
+        let outer = me.shared.own().running();
+        me.shared.own().run_task(task);
+        me.shared.own().set_running(outer);
     }
 
     /// Takes a turn of the driver. Tasks that are woken there go to the own queue.

@@ -290,7 +290,7 @@ impl Tick for Cell {
 
     fn running(&self, now_ns: u64) -> Option<TickNow> {
         // For reports, which must not hang.
-        let begun_ns = lock_soon(&self.state)?.begun_ns?;
+        let begun_ns = lock_soon(|| self.state.try_lock())?.begun_ns?;
         let Spec { name, site, .. } = &self.spec;
         let since = Duration::from_nanos(now_ns.saturating_sub(begun_ns));
         Some(TickNow { name: name.clone(), site, since })

@@ -110,7 +110,9 @@ pub(in crate::task) fn for_each(mut f: impl FnMut(NonNull<Head>)) {
 
 /// As [`for_each`], for one who must not hang. False if they cannot be had now.
 pub(in crate::task) fn try_for_each(mut f: impl FnMut(NonNull<Head>)) -> bool {
-    let Some(all) = lock_soon(CHUNKS.get()).map(|chunks| chunks.all.clone()) else { return false };
+    let Some(all) = lock_soon(|| CHUNKS.get().try_lock()).map(|chunks| chunks.all.clone()) else {
+        return false;
+    };
     for chunk in all {
         // SAFETY: chunks stay.
         unsafe { chunk::cells(chunk) }.for_each(&mut f);
