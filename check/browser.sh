@@ -2,6 +2,7 @@
 # The live page in a real browser: chromium, headless, driven by chromedriver. Installs both if they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+export PYTHONDONTWRITEBYTECODE=1
 
 if ! command -v chromium >/dev/null || ! command -v chromedriver >/dev/null; then
     root=""
