@@ -19,7 +19,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Uneven work by static split and by stealing, a recursive sum with the speed-up reached, and how late ticks are
+    /// A tour in under a minute: uneven work, one spawner, recursion, tasks that block, ticks; each with a timeline
     Demo(demo::Arguments),
     /// How many workers a pool would have here and why, and what on this machine slows it down
     #[command(after_help = doctor::EXIT_CODES)]

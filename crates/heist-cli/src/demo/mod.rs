@@ -1,5 +1,8 @@
 //! What a pool does, in under a minute.
 
+mod blocked;
+mod load;
+mod spawner;
 mod sum;
 mod ticks;
 mod uneven;
@@ -36,14 +39,21 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Er
     if started != *workers {
         writeln!(out, "{workers} workers were asked for; there are {started}\n")?;
     }
+    writeln!(out, "{}\n", load::Load::on(started).sentence(started))?;
     let stolen = uneven::show(&pool, *width, out)?;
     if let Some(path) = trace {
         let file = std::fs::File::create(path).map_err(|e| format!("--trace {}: {e}", path.display()))?;
         stolen.write_chrome(std::io::BufWriter::new(file))?;
         writeln!(out, "trace written to {}\n", path.display())?;
     }
-    sum::show(&pool, out)?;
+    spawner::show(&pool, *width, out)?;
+    sum::show(&pool, *width, out)?;
+    blocked::show(&pool, *width, out)?;
     ticks::show(&pool, *width, out)?;
+    writeln!(
+        out,
+        "\nYour own program: HEIST_TRACE=run.json ./program, then heist trace run.json; heist live --demo; heist profile -- ./program"
+    )?;
     pool.shutdown()?;
     Ok(())
 }

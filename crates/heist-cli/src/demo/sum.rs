@@ -1,5 +1,6 @@
 //! A recursive sum by `join`, against the same on one thread.
 
+use super::load::{tell, traced};
 use heist::ThreadPool;
 use std::hint::black_box;
 use std::io::{self, Write};
@@ -28,7 +29,7 @@ fn joined(from: u64, to: u64) -> u64 {
 }
 
 /// Both, in alternation, the best of a few rounds.
-pub fn show(pool: &ThreadPool, out: &mut impl Write) -> io::Result<()> {
+pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result<()> {
     let n = pool.current_num_threads();
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (mut alone, mut together) = (Duration::MAX, Duration::MAX);
@@ -43,6 +44,15 @@ pub fn show(pool: &ThreadPool, out: &mut impl Write) -> io::Result<()> {
     }
     let faster = alone.as_secs_f64() / together.as_secs_f64();
     writeln!(out, "Recursive sum of {ITEMS} uneven items by join, {} leaves", ITEMS / LEAF)?;
+    let run = traced(pool, || {
+        black_box(pool.install(|| joined(0, black_box(ITEMS))));
+    });
+    tell(
+        "Each half that somebody is free for is taken; all others cost a few instructions",
+        &run,
+        width,
+        out,
+    )?;
     writeln!(out, "  one thread {:.1} ms", alone.as_secs_f64() * 1e3)?;
     writeln!(
         out,

@@ -1,29 +1,36 @@
 //! Uneven work: 100, 100, 200 and 350 ms for four workers, first each its own, then whoever is free.
 
+use super::load::{Load, tell, traced};
 use heist::ThreadPool;
-use heist::trace::{Style, Timeline, Trace};
+use heist::trace::Trace;
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What each worker starts with, in pieces; more than four workers begin again from the first.
 const LOAD: [u32; 4] = [20, 20, 40, 70];
 
-/// A piece holds its worker for 5 ms without computing, so that four workers are four on any machine.
+/// How long a piece holds its worker.
 const PIECE: Duration = Duration::from_millis(5);
 
 fn pieces(worker: usize) -> u32 {
     LOAD[worker % LOAD.len()]
 }
 
-fn work() {
-    std::thread::sleep(PIECE);
-}
-
 /// Both runs with their timelines. Returns the second's trace.
 pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result<Trace> {
     let n = pool.current_num_threads();
+    let load = Load::on(n);
+    let work = || load.hold(PIECE);
     let total: u32 = (0..n).map(pieces).sum();
-    writeln!(out, "Uneven work on {n} workers: {total} pieces of {} ms each", PIECE.as_millis())?;
+    let does = match load {
+        Load::Computes => "compute",
+        Load::Waits => "only wait",
+    };
+    writeln!(
+        out,
+        "Uneven work on {n} workers: {total} pieces that {does} for {} ms each",
+        PIECE.as_millis()
+    )?;
     let loads: Vec<String> =
         (0..n.min(8)).map(|w| (pieces(w) * PIECE.as_millis() as u32).to_string()).collect();
     let more = if n > 8 { " ..." } else { "" };
@@ -38,7 +45,7 @@ pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result
         pool.scope(|scope| {
             scope.spawn_broadcast(|scope, context| {
                 for _ in 0..pieces(context.index()) {
-                    scope.spawn(|_| work());
+                    scope.spawn(move |_| load.hold(PIECE));
                 }
             });
         });
@@ -49,31 +56,10 @@ pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result
     Ok(stolen.0)
 }
 
-fn traced(pool: &ThreadPool, f: impl FnOnce()) -> (Trace, Duration) {
-    pool.start_trace();
-    let started = Instant::now();
-    f();
-    let took = started.elapsed();
-    (pool.stop_trace(), took)
-}
-
-fn tell(title: &str, run: &(Trace, Duration), width: usize, out: &mut impl Write) -> io::Result<()> {
-    let (trace, took) = run;
-    let timeline = Timeline::new(trace);
-    writeln!(out, "{title}")?;
-    write!(out, "{}", timeline.render(&Style::new(width)))?;
-    let busy = timeline.utilisation() * 100.0;
-    writeln!(
-        out,
-        "  {} ms, workers busy {busy:.0} % of the time, {} steals\n",
-        took.as_millis(),
-        timeline.steals()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heist::trace::Timeline;
 
     /// A static split waits for the slowest worker, stealing for the average one.
     #[test]
