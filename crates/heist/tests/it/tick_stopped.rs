@@ -71,6 +71,8 @@ fn it_is_changed_meanwhile() {
     let tick_of = || every_20_ms(&pool, &clock, Overrun::Skip);
     let [cancelled, rescheduled, paused, resumed, stepped, sprinted, faster, asked] =
         [(); 8].map(|()| tick_of());
+    // The first runs are due now.
+    clock.advance(Duration::ZERO);
     resumed.0.pause();
     stepped.0.pause();
     clock.advance(10 * MS);
@@ -99,8 +101,8 @@ fn it_is_changed_meanwhile() {
     clock.advance(25 * MS);
     assert_eq!(cancelled.1.take(), [(1, 0)]);
     assert_eq!(paused.1.take(), [(1, 0)]);
-    assert_eq!(resumed.1.take(), [(1, 100), (1, 120)]);
-    assert_eq!(stepped.1.take(), [(1, 100), (1, 120)]);
+    assert_eq!(resumed.1.take(), [(1, 0), (1, 100), (1, 120)]);
+    assert_eq!(stepped.1.take(), [(1, 0), (1, 100), (1, 120)]);
     assert_eq!(sprinted.1.take(), [(1, 0), (1, 100), (1, 100), (1, 100), (1, 120)]);
     assert_eq!(asked.1.take(), [(1, 0), (1, 100), (1, 120)]);
     assert_eq!(spawned.1.take(), [(1, 100), (1, 120)]);
