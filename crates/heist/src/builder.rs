@@ -612,7 +612,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Whether the pool's [`metrics`](crate::metrics) have histograms of how long polls take, and of how long tasks are ready before they are
+    /// Whether the pool's [`metrics`](mod@crate::metrics) have histograms of how long polls take, and of how long tasks are ready before they are
     /// polled. By default they have not: it takes two looks at the clock for each poll, and one for each task that becomes ready, some 25 ns
     /// each. `HEIST_POLL_HISTOGRAMS=1` in the environment asks for them in every pool of the program that does not say.
     ///

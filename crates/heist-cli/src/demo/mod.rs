@@ -23,11 +23,14 @@ pub struct Arguments {
     /// Write the trace of the stealing run here, for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Draw the stealing run here, as an SVG picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 /// Runs all parts and tells about them.
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-    let Arguments { workers, width, trace } = arguments;
+    let Arguments { workers, width, trace, svg } = arguments;
     if *workers == 0 {
         return Err("--workers 0: a pool has at least one worker".into());
     }
@@ -45,6 +48,13 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Er
         let file = std::fs::File::create(path).map_err(|e| format!("--trace {}: {e}", path.display()))?;
         stolen.write_chrome(std::io::BufWriter::new(file))?;
         writeln!(out, "trace written to {}\n", path.display())?;
+    }
+    if let Some(path) = svg {
+        let file = std::fs::File::create(path).map_err(|e| format!("--svg {}: {e}", path.display()))?;
+        let title =
+            format!("Uneven work on {started} workers: whoever is out of work steals from the others");
+        heist::trace::Timeline::new(&stolen).write_svg(&title, std::io::BufWriter::new(file))?;
+        writeln!(out, "picture written to {}\n", path.display())?;
     }
     spawner::show(&pool, *width, out)?;
     sum::show(&pool, *width, out)?;

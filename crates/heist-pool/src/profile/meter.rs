@@ -200,7 +200,7 @@ impl Drop for Pause {
     }
 }
 
-/// A job is about to be spawned. What [`run_spawned`] needs to measure it.
+/// A job is about to be spawned. What is needed to measure it.
 pub fn spawn() -> Spawn {
     let now = stamp();
     match frame(hot()) {

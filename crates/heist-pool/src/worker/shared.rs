@@ -14,7 +14,7 @@ use heist_sync::{Mutex, Parker, StdArc as Arc, std_atomic};
 use heist_trace::Ring;
 use std::sync::OnceLock;
 
-/// What a thread of the pool is. Published in its [`Status`].
+/// What a thread of the pool is. Published in its `Status`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// It holds a permit, or sleeps.

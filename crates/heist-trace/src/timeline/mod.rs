@@ -5,6 +5,7 @@ use crate::{Event, Kind, Trace};
 use std::collections::BTreeMap;
 
 mod render;
+mod svg;
 #[cfg(test)]
 mod tests;
 
