@@ -49,6 +49,7 @@ say "tests, build"; cargo test --workspace --quiet --no-run
 # Without what they run again with fenced forks: all of them are, below.
 say "tests";   cargo test --workspace --quiet -- --skip in_fenced_mode
 say "tests, features"; cargo test --quiet -p heist-async --features hyper,signal,tracing
+cargo test --quiet -p heist --features tracing --doc trace::
 say "tests, fenced forks"; again HEIST_FENCED=1 heist heist-async heist-pool heist-deque
 say "tests, without hints from the system"; again HEIST_OS_HINTS=0 heist heist-async heist-pool
 say "tests, on two made-up nodes"; again "HEIST_TOPOLOGY=$PWD/crates/heist/tests/fixtures/two_nodes" heist heist-async heist-pool

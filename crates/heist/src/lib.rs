@@ -59,7 +59,7 @@
 //! | `hyper` | no | hyper on heist's tasks, timers and sockets: `hyper_rt`; implies `net` |
 //! | `live` | no | a page in the browser that draws what the pools do, while they do it: `live`, `HEIST_LIVE`; implies `net` |
 //! | `signal` | no | Ctrl-C and Unix's signals: `signal`; implies `net` |
-//! | `tracing` | no | tasks run inside of the tracing span in which they were spawned; implies `async` |
+//! | `tracing` | no | tasks run inside of the tracing span in which they were spawned, and `trace::TracingLayer` shows spans in traces; implies `async` |
 //!
 //! A program that only forks and loops sets `default-features = false`: it has all of rayon's root and modules, [`fork`](fork()),
 //! [`blocking`], [`WorkerLocal`], [`trace`] and [`ThreadPool`], and builds four crates of others instead of six.

@@ -30,10 +30,14 @@
 
 #[cfg(feature = "trace-output")]
 mod flight;
+#[cfg(feature = "tracing")]
+mod layer;
 
 #[cfg(feature = "trace-output")]
 pub use flight::{FlightRecorder, FlightRecorderBuilder};
 pub use heist_trace::*;
+#[cfg(feature = "tracing")]
+pub use layer::TracingLayer;
 
 use heist_pool::raw::{global, recorder};
 
