@@ -119,9 +119,11 @@ pub(crate) fn write_to_stderr(mut bytes: &[u8]) {
     }
 }
 
-/// Writes nothing: nobody forks here.
+/// Writes to standard error.
 #[cfg(not(all(unix, not(any(heist_model, miri)))))]
-pub(crate) fn write_to_stderr(_: &[u8]) {}
+pub(crate) fn write_to_stderr(bytes: &[u8]) {
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), bytes);
+}
 
 /// A static of which each process has its own. A child begins with a new one, whatever state the parent's was in; that one stays as
 /// it is, for whoever still points to it.

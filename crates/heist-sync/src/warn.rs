@@ -2,7 +2,6 @@
 
 use crate::process;
 use std::fmt;
-use std::io::Write;
 
 /// Writes a line to standard error, or does without: it may be closed or full, and `eprintln!` would panic then, in the middle of
 /// a wait whose frame others use.
@@ -12,10 +11,6 @@ use std::io::Write;
 /// ```
 pub fn warn(message: fmt::Arguments<'_>) {
     let line = format!("heist: {message}\n");
-    if !process::is_child() {
-        let _ = std::io::stderr().write_all(line.as_bytes());
-    } else {
-        // Past std's lock, which may be held by a thread of the parent process.
-        process::write_to_stderr(line.as_bytes());
-    }
+    // Past std's lock, which may be held by a thread that hangs, or by one of the parent process.
+    process::write_to_stderr(line.as_bytes());
 }

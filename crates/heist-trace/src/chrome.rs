@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, Read, Write};
 
+/// The process of threads that are in no pool. Where others have their index, their events have the pool that they mean, or 0.
+const NO_POOL: u32 = 0;
+
 /// The process that stands for the pool of a [`Trace`].
 const ONE_POOL: u32 = 1;
 
@@ -285,7 +288,7 @@ impl<W: Write> ChromeWriter<W> {
                     self.put(format_args!(r#""ph":"f","bp":"e","cat":"wake","name":"wake",{tail}"#))?;
                 }
                 if let Some(victim) = from {
-                    self.arrow(pool, "steal", (victim, tid), at_ns)?;
+                    self.arrow("steal", (pool, victim), (pool, tid), at_ns)?;
                 }
                 Ok(())
             }
@@ -346,11 +349,12 @@ impl<W: Write> ChromeWriter<W> {
             }
             Kind::Wake => {
                 self.mark(pool, event, "woke", None)?;
-                if arg == u32::from(tid) {
-                    Ok(())
-                } else {
-                    self.arrow(pool, "unpark", (u32::from(tid), arg as u16), at_ns)
+                // A thread of no pool says which one it means.
+                let of = if pool == NO_POOL { event.worker.map_or(pool, u32::from) } else { pool };
+                if of == pool && arg == u32::from(tid) {
+                    return Ok(());
                 }
+                self.arrow("unpark", (pool, tid.into()), (of, arg as u16), at_ns)
             }
             Kind::Spawn => self.mark(pool, event, "id", name),
             Kind::Lend | Kind::Return => self.mark(pool, event, "index", None),
@@ -362,6 +366,27 @@ impl<W: Write> ChromeWriter<W> {
             }
             Kind::Name | Kind::High | Kind::Asleep => Ok(()),
         }
+    }
+
+    /// There is nothing more to come of a pool: what is still open there ends at `at_ns`.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// let mut out = heist::trace::ChromeWriter::new(Vec::new())?;
+    /// out.forget(1, 0)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn forget(&mut self, pool: u32, at_ns: u64) -> io::Result<()> {
+        let others = self.threads.split_off(&(pool, 0));
+        let (gone, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            others.into_iter().partition(|((of, _), _)| *of == pool);
+        self.threads.extend(others);
+        for ((_, tid), mut thread) in gone {
+            self.close(pool, tid, at_ns, &mut thread)?;
+        }
+        Ok(())
     }
 
     /// Ends everything that is still open, at `until_ns`, and the array. Returns what it has written to.
@@ -409,7 +434,7 @@ impl<W: Write> ChromeWriter<W> {
             let comma = if args.is_empty() { "" } else { "," };
             let _ = write!(args, r#"{comma}"{key}":{value}"#);
         };
-        worker.into_iter().for_each(|index| add("worker", index.into()));
+        worker.filter(|_| pool != NO_POOL).into_iter().for_each(|index| add("worker", index.into()));
         from.into_iter().for_each(|victim| add("from", victim));
         if arg != 0 {
             add("id", arg);
@@ -426,15 +451,11 @@ impl<W: Write> ChromeWriter<W> {
     }
 
     /// An arrow from one thread to another. Both ends bind to the slice that surrounds them.
-    fn arrow(&mut self, pool: u32, name: &str, (from, to): (u32, u16), at_ns: u64) -> io::Result<()> {
+    fn arrow(&mut self, name: &str, from: (u32, u32), to: (u32, u16), at_ns: u64) -> io::Result<()> {
         self.arrows += 1;
-        let tail = format!(
-            r#""pid":{pool},"id":{},"ts":{},"cat":"{name}","name":"{name}""#,
-            self.arrows,
-            Micros(at_ns)
-        );
-        self.put(format_args!(r#""ph":"s","tid":{from},{tail}"#))?;
-        self.put(format_args!(r#""ph":"f","bp":"e","tid":{to},{tail}"#))
+        let tail = format!(r#""id":{},"ts":{},"cat":"{name}","name":"{name}""#, self.arrows, Micros(at_ns));
+        self.put(format_args!(r#""ph":"s","pid":{},"tid":{},{tail}"#, from.0, from.1))?;
+        self.put(format_args!(r#""ph":"f","bp":"e","pid":{},"tid":{},{tail}"#, to.0, to.1))
     }
 
     /// A mark for an event that is not the edge of a slice.

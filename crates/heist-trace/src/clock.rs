@@ -44,5 +44,13 @@ mod tests {
         let took_ns = (now_ns() - began_ns) as f64;
         let took = began.elapsed().as_nanos() as f64;
         assert!(took_ns < 1.001 * took, "{took_ns} of {took}");
+        // And the other way round.
+        let (began_ns, began) = (now_ns(), Instant::now());
+        while began.elapsed() < Duration::from_millis(50) {
+            std::thread::yield_now();
+        }
+        let took = began.elapsed().as_nanos() as f64;
+        let took_ns = (now_ns() - began_ns) as f64;
+        assert!(took_ns > 0.999 * took, "{took_ns} of {took}");
     }
 }

@@ -115,7 +115,7 @@ kinds! {
     Name = 22, "name";
     /// The upper half of the argument of the thread's next event. Without it, the lower half's sign goes on.
     High = 23, "high";
-    /// The thread was asleep in the kernel during the job, poll or tick that ends next. `arg`: for how many microseconds.
+    /// The thread was asleep in the kernel during the job or poll that ends next. `arg`: for how many microseconds.
     Asleep = 24, "asleep";
 }
 

@@ -3,7 +3,7 @@
 //! A name is kept from its first use to the end of the process, and there are at most [`MOST`] of them: programs name kinds of things, not
 //! things. Threads remember which numbers they have asked for, so that asking again takes no lock.
 
-use heist_sync::process::PerProcess;
+use heist_sync::process::{Origin, PerProcess};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -55,11 +55,13 @@ struct Known {
     address: usize,
     text: &'static str,
     number: u32,
+    /// A child of a fork has names of its own.
+    origin: Option<Origin>,
 }
 
 thread_local! {
     static KNOWN: [Cell<Known>; REMEMBERED] =
-        const { [const { Cell::new(Known { address: 0, text: "", number: 0 }) }; REMEMBERED] };
+        const { [const { Cell::new(Known { address: 0, text: "", number: 0, origin: None }) }; REMEMBERED] };
 }
 
 /// The number of what lies at `address`, which is called `text` if this thread has not asked before. `is_still`: whether what it remembers is
@@ -69,13 +71,14 @@ fn remembered(address: usize, is_still: impl FnOnce(&str) -> bool, number: impl 
     let slot = |known: &[Cell<Known>; REMEMBERED]| known[(address >> 3) % REMEMBERED].get();
     if let Ok(known) = KNOWN.try_with(slot)
         && known.address == address
+        && known.origin == Some(Origin::here())
         && is_still(known.text)
     {
         return known.number;
     }
     let number = number();
     let text = self::text(number).unwrap_or_default();
-    let known = Known { address, text, number };
+    let known = Known { address, text, number, origin: Some(Origin::here()) };
     let _ = KNOWN.try_with(|all| all[(address >> 3) % REMEMBERED].set(known));
     number
 }

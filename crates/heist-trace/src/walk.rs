@@ -1,6 +1,6 @@
 //! Follows each thread through a trace: which jobs, parks and blocks it is inside of.
 //!
-//! Slices and timelines both come from this one walk. It accepts any events in any order: a recording may begin and end in
+//! Timelines come from this walk. It accepts any events in any order: a recording may begin and end in
 //! the middle of anything and have gaps. What a thread was inside of when its recording began is inferred from ends that
 //! have no beginning.
 

@@ -19,8 +19,10 @@ struct Slices {
 #[derive(Default)]
 struct Thread {
     name: String,
-    /// Name, kind and beginning of what it is inside of, innermost last.
+    /// Kind, name and beginning of what it is inside of, innermost last.
     open: Vec<(String, String, f64)>,
+    /// How much of the outermost it has waited so far.
+    waited_us: f64,
     busy_us: f64,
     parked_us: f64,
     searching_us: f64,
@@ -107,15 +109,20 @@ impl Summary {
         self.threads.entry((pid, item["tid"].as_u64().unwrap_or(0))).or_default()
     }
 
-    /// A slice has ended. What a thread is inside of counts once, by its outermost slice.
+    /// A slice has ended. What a thread is inside of counts once, by its outermost slice, without the waits inside of it.
     fn slice(&mut self, item: &Value, pid: u64, kind: String, name: String, took_us: f64) {
         let thread = self.thread(item, pid);
         match (kind.as_str(), name.as_str()) {
             ("idle", "parked") => thread.parked_us += took_us,
             ("idle", _) => thread.searching_us += took_us,
             ("wait", _) => thread.blocked_us += took_us,
-            _ if thread.open.is_empty() => thread.busy_us += took_us,
+            _ if thread.open.is_empty() => thread.busy_us += (took_us - thread.waited_us).max(0.0),
             _ => {}
+        }
+        if thread.open.is_empty() {
+            thread.waited_us = 0.0;
+        } else if matches!(kind.as_str(), "idle" | "wait") {
+            thread.waited_us += took_us;
         }
         if kind == "idle" {
             return;
@@ -291,6 +298,7 @@ mod tests {
             r#"{"ph":"B","pid":1,"tid":0,"ts":10.0,"cat":"poll","name":"a","args":{}},"#,
             r#"{"ph":"B","pid":1,"tid":0,"ts":20.0,"cat":"span","name":"b","args":{}},"#,
             r#"{"ph":"E","pid":1,"tid":0,"ts":30.0},"#,
+            r#"{"ph":"X","pid":1,"tid":0,"ts":30.0,"dur":10.0,"cat":"wait","name":"asleep in the kernel","args":{}},"#,
             r#"{"ph":"E","pid":1,"tid":0,"ts":50.0},"#,
             r#"{"ph":"B","pid":1,"tid":0,"ts":50.0,"cat":"idle","name":"parked","args":{}},"#,
             r#"{"ph":"i","s":"t","pid":1,"tid":1,"ts":60.0,"name":"steal","args":{"from":0}}"#,
@@ -299,13 +307,14 @@ mod tests {
         let json = summary.to_json();
         assert_eq!(json["took_us"], 50.0);
         let thread = &json["threads"][0];
-        assert_eq!((&thread["busy_us"], &thread["parked_us"]), (&json!(40.0), &json!(10.0)));
+        assert_eq!((&thread["busy_us"], &thread["parked_us"]), (&json!(30.0), &json!(10.0)));
+        assert_eq!(thread["blocked_us"], 10.0);
         assert_eq!((&thread["polls"], &json["threads"][1]["steals"]), (&json!(1), &json!(1)));
         assert_eq!(json["slices"][0]["name"], "a");
         assert_eq!(json["slices"][1]["total_us"], 10.0);
         let mut text = Vec::new();
         summary.write(&mut text, false).unwrap();
-        assert!(String::from_utf8(text).unwrap().contains("80 %"));
+        assert!(String::from_utf8(text).unwrap().contains("60 %"));
     }
 
     #[test]

@@ -306,22 +306,27 @@ impl ManualClock {
         }
         let pools: Vec<_> =
             state.pools.iter().filter_map(Weak::upgrade).filter(|pool| !pool.is_foreign()).collect();
-        self.shared.step(&mut state, &pools);
+        let due_ns = self.shared.step(&mut state, &pools);
         drop(state);
+        // Not under the lock: a thread may have to be started, and the program names it.
+        if let Some(now_ns) = due_ns {
+            let due = pools.iter().filter(|pool| pool.next_due_ns() <= now_ns);
+            due.for_each(|pool| pool.wake_for_due(now_ns));
+        }
         pools.into_iter().for_each(crate::monitor::release);
     }
 }
 
 impl Shared {
-    /// Moves the clock for as long as all sleep and nothing is due.
-    fn step(&self, state: &mut State, pools: &[Arc<Pool>]) {
-        let Some(target_ns) = state.target_ns else { return };
+    /// Moves the clock for as long as all sleep and nothing is due. Returns the time at which something is, for which somebody is to be woken.
+    fn step(&self, state: &mut State, pools: &[Arc<Pool>]) -> Option<u64> {
+        let target_ns = state.target_ns?;
         loop {
             let falls = self.falls.load(Ordering::SeqCst);
             fence(Ordering::SeqCst);
             // LIVENESS: whoever is awake, or is woken for what is queued, comes here when it falls asleep.
             if self.calls.load(Ordering::SeqCst) > 0 || !pools.iter().all(|pool| pool.is_all_asleep()) {
-                return;
+                return None;
             }
             let now_ns = self.now_ns.load(Ordering::SeqCst);
             let next_ns = pools.iter().map(|pool| pool.next_due_ns()).min().unwrap_or(NEVER);
@@ -330,16 +335,12 @@ impl Shared {
                 continue;
             }
             if next_ns <= now_ns {
-                pools
-                    .iter()
-                    .filter(|pool| pool.next_due_ns() <= now_ns)
-                    .for_each(|pool| pool.wake_for_due(now_ns));
-                return;
+                return Some(now_ns);
             }
             if now_ns == target_ns {
                 state.target_ns = None;
                 self.reached.notify_all();
-                return;
+                return None;
             }
             self.now_ns.store(next_ns.min(target_ns), Ordering::SeqCst);
             fence(Ordering::SeqCst);

@@ -2,8 +2,8 @@
 
 use super::histogram::{Histogram, Recorded};
 use crate::queues::task::{Header, TaskRef, ready_ns};
+use heist_sync::clock::monotonic_ns as now_ns;
 use heist_sync::std_atomic::Ordering;
-use heist_trace::now_ns;
 use std::ptr::NonNull;
 
 /// The polls of one thread.

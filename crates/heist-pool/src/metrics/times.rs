@@ -1,7 +1,7 @@
 //! How a thread spends its time.
 
+use heist_sync::clock::monotonic_ns as now_ns;
 use heist_sync::std_atomic::{AtomicU64, Ordering, fence};
-use heist_trace::now_ns;
 use std::time::Duration;
 
 /// What a thread of a pool spends its time on.

@@ -84,7 +84,7 @@ fn overhead() -> u64 {
 /// What it takes until a thread that searches, and one that sleeps, begins a job. In a pool of its own: the program's may be busy.
 fn migrations() -> (u64, u64) {
     let guess = || (ticks_in(tuning::PROFILE_STEAL_NS), ticks_in(tuning::PROFILE_WAKE_NS));
-    let config = Config { parallelism: 1, os_hints: Some(false), ..Config::default() };
+    let config = Config { parallelism: 1, os_hints: Some(false), is_hidden: true, ..Config::default() };
     let Ok(pool) = config.build(ThreadStart::spawn) else { return guess() };
     let (mut steals, mut wakes) = (Vec::new(), Vec::new());
     for _ in 0..tuning::PROFILE_ROUNDS {

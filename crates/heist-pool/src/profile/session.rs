@@ -11,7 +11,8 @@ use crate::global;
 use crate::queues::forks::hot;
 use crate::queues::job::halt_unwinding;
 use crate::worker::Worker;
-use heist_sync::std_atomic::Ordering;
+use heist_sync::process::{self, Origin, PerProcess};
+use heist_sync::std_atomic::{AtomicBool, Ordering};
 use heist_trace::profile::{Figures, Part, Runs, Site};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -21,14 +22,19 @@ use std::time::Instant;
 pub struct AnotherClock;
 
 /// How many sessions there are with the clock that is set.
-static BY_CLOCK: Mutex<u32> = Mutex::new(0);
+static BY_CLOCK: PerProcess<Mutex<u32>> = PerProcess::new(Mutex::new(0), || Mutex::new(0));
 
 fn by_clock() -> MutexGuard<'static, u32> {
-    BY_CLOCK.lock().unwrap_or_else(PoisonError::into_inner)
+    BY_CLOCK.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The clock is set, and measured.
-struct Ticking;
+struct Ticking(Origin);
+
+/// In a child of a fork no profile is taken: whoever took one may not be there.
+extern "C" fn end_in_child() {
+    SESSIONS.store(0, Ordering::Relaxed);
+}
 
 impl Ticking {
     fn start(clock: Option<&'static dyn Clock>) -> Result<(Self, Costs), AnotherClock> {
@@ -43,18 +49,29 @@ impl Ticking {
         if *sessions > 0 && !is_same {
             return Err(AnotherClock);
         }
+        if *sessions == 0 {
+            static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+            // Under the lock, so once.
+            if !IS_WATCHED.swap(true, Ordering::Relaxed) {
+                process::at_fork(end_in_child);
+            }
+            totals::forget_longest();
+        }
         if !is_same {
             clock::inject(clock);
         }
         clock::set_costs(costs.overhead, costs.burden());
         *sessions += 1;
         SESSIONS.fetch_add(1, Ordering::Relaxed);
-        Ok((Self, costs))
+        Ok((Self(Origin::here()), costs))
     }
 }
 
 impl Drop for Ticking {
     fn drop(&mut self) {
+        if self.0.is_foreign() {
+            return;
+        }
         let mut sessions = by_clock();
         SESSIONS.fetch_sub(1, Ordering::Relaxed);
         *sessions -= 1;

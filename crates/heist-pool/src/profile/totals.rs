@@ -4,6 +4,7 @@ use super::frame::Outcome;
 use super::meter::Root;
 use super::start::{Gathered, Start};
 use super::sums::{Path, Sums};
+use heist_sync::process::PerProcess;
 use heist_sync::std_atomic::{AtomicU64, Ordering};
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -41,6 +42,12 @@ pub(super) struct RunsSeen {
     pub count: u64,
     pub time: u64,
     pub longest: u64,
+}
+
+/// A profile begins, and there is no other: what was longest before is none of its.
+pub(super) fn forget_longest() {
+    POLLS.longest.store(0, Ordering::Relaxed);
+    TICKS.longest.store(0, Ordering::Relaxed);
 }
 
 impl Runs {
@@ -116,7 +123,8 @@ pub(super) struct Whole {
     pub inside: u64,
 }
 
-static WHOLE: Mutex<Option<Whole>> = Mutex::new(None);
+// A child of a fork has its own: the lock may be another thread's there.
+static WHOLE: PerProcess<Mutex<Option<Whole>>> = PerProcess::new(Mutex::new(None), || Mutex::new(None));
 
 thread_local! {
     /// How far this thread of the program's own has come, by its calls one after the other.
@@ -124,19 +132,16 @@ thread_local! {
 }
 
 fn whole() -> MutexGuard<'static, Option<Whole>> {
-    WHOLE.lock().unwrap_or_else(PoisonError::into_inner)
+    WHOLE.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn begin_whole() {
     whole().get_or_insert_default();
 }
 
-/// As it is now. `None` if the lock is another thread's, which may not exist any more.
+/// As it is now. `None` if another thread does not give the lock back soon: at the end of a process it may not exist any more.
 pub(super) fn whole_now(now: u64) -> Option<Whole> {
-    let mut whole = match WHOLE.try_lock() {
-        Ok(whole) => whole.clone()?,
-        Err(_) => return None,
-    };
+    let mut whole = heist_sync::lock_soon(|| WHOLE.get().try_lock())?.clone()?;
     if whole.running > 0 {
         whole.inside += now.saturating_sub(whole.since);
     }

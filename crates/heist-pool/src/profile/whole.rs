@@ -58,7 +58,7 @@ pub(crate) fn start() {
 /// anyway.
 #[inline]
 pub(crate) fn called(call: &mut dyn FnMut()) {
-    if IS_ON.load(Ordering::Acquire) && !hot().is_metered() {
+    if IS_ON.load(Ordering::Acquire) && !process::is_child() && !hot().is_metered() {
         call_measured(call);
     } else {
         call();

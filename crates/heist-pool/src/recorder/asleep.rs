@@ -30,6 +30,8 @@ pub(crate) struct Asleep {
 pub(crate) struct Begun {
     at_ns: u64,
     blocked_ns: u64,
+    /// What the kernel has said shortly before. What runs on top of this one asks anew.
+    said: Option<Said>,
 }
 
 impl Asleep {
@@ -38,7 +40,7 @@ impl Asleep {
         if self.said.get().is_none_or(|said| at_ns.saturating_sub(said.at_ns) >= EVERY_NS) {
             self.said.set(ask().map(|usage| Said { at_ns, usage }));
         }
-        Begun { at_ns, blocked_ns: self.blocked_ns.get() }
+        Begun { at_ns, blocked_ns: self.blocked_ns.get(), said: self.said.get() }
     }
 
     /// The thread goes to sleep in a wait of heist's own.
@@ -60,7 +62,7 @@ impl Asleep {
         if took_ns < EVERY_NS {
             return 0;
         }
-        let (Some(before), Some(now)) = (self.said.get(), ask()) else { return 0 };
+        let (Some(before), Some(now)) = (begun.said, ask()) else { return 0 };
         self.said.set(Some(Said { at_ns, usage: now }));
         if now.sleeps == before.usage.sleeps {
             return 0;
@@ -102,6 +104,21 @@ mod tests {
         asleep.block(2 * MS);
         asleep.unblock(12 * MS);
         assert_eq!(asleep.end(begun, 20 * MS, used(2, 4)), 8 * MS);
+    }
+
+    #[test]
+    fn what_runs_on_top_of_another_changes_nothing_for_it() {
+        let asleep = Asleep::default();
+        // It computes for 10 ms, then something on top of it sleeps for 2.
+        let outer = asleep.begin(0, used(0, 0));
+        let inner = asleep.begin(10 * MS, used(10, 0));
+        assert_eq!(asleep.end(inner, 12 * MS, used(10, 1)), 2 * MS);
+        assert_eq!(asleep.end(outer, 12 * MS, used(10, 1)), 2 * MS);
+        // It sleeps for 10 ms itself, and what is on top of it computes.
+        let outer = asleep.begin(20 * MS, used(10, 1));
+        let inner = asleep.begin(30 * MS, used(10, 2));
+        assert_eq!(asleep.end(inner, 32 * MS, used(12, 2)), 0);
+        assert_eq!(asleep.end(outer, 32 * MS, used(12, 2)), 10 * MS);
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub trait Sink: Send {
     /// How a pool looks now.
     fn look(&mut self, _pool: &Pool, _at_ns: u64) {}
 
+    /// There is nothing more to come of a pool.
+    fn gone(&mut self, _pool: u32) {}
+
     /// Everything up to `at_ns` was passed on. False if it wants no more.
     fn turn(&mut self, at_ns: u64) -> bool;
 
@@ -70,7 +73,6 @@ impl Collector {
 impl State {
     /// Passes on what every pool has recorded since the last time.
     fn look(&mut self, pools: &[std::sync::Arc<Pool>]) {
-        self.readers.retain(|number, _| pools.iter().any(|pool| pool.recorder().number() == *number));
         let at_ns = now_ns();
         for pool in pools {
             self.read(pool);
@@ -105,7 +107,7 @@ fn pass(sinks: &mut Sinks, pool: u32, thread: u16, name: Option<&str>, events: &
     sinks.iter_mut().for_each(|(_, sink)| sink.batch(pool, thread, name, events, lost));
 }
 
-/// A ring is half full.
+/// A ring is half full, or there is a new sink.
 #[cold]
 pub(super) fn hurry() {
     if let Some(thread) = COLLECTOR.get().thread.get() {
@@ -141,6 +143,7 @@ pub fn add(sink: Box<dyn Sink>) -> io::Result<SinkId> {
     let id = SinkId(state.next_sink);
     drop(guard);
     drop(wanted);
+    hurry();
     Ok(id)
 }
 
@@ -185,19 +188,25 @@ fn with_state(patience: Duration, f: impl FnOnce(&mut State, &[std::sync::Arc<Po
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
         }
     };
-    if let Some(state) = state.as_mut() {
+    let unwanted = state.as_mut().and_then(|state| {
         f(state, &pools);
-    }
+        state.rest()
+    });
     drop(state);
+    drop(unwanted);
     true
 }
 
-/// The pool goes: its rings are read once more.
+/// The pool goes: its rings are read once more. Whoever has the lock may be waiting for a file that nobody reads; then the pool goes without.
 pub(crate) fn last_look(pool: &Pool) {
-    if let Some(state) = COLLECTOR.get().lock().as_mut().filter(|state| !state.sinks.is_empty()) {
-        state.read(pool);
-        state.readers.remove(&pool.recorder().number());
-    }
+    with_state(Duration::from_millis(500), |state, _| {
+        if !state.sinks.is_empty() {
+            state.read(pool);
+        }
+        let number = pool.recorder().number();
+        state.readers.remove(&number);
+        state.sinks.iter_mut().for_each(|(_, sink)| sink.gone(number));
+    });
 }
 
 impl State {
@@ -217,21 +226,20 @@ fn run() {
         // Dropped after the lock: the last reference to a pool comes back here by `last_look`.
         let pools = crate::global::all();
         let mut guard = COLLECTOR.get().lock();
-        let mut unwanted = None;
-        let is_idle = match guard.as_mut() {
-            Some(state) if !state.sinks.is_empty() => {
+        let (mut is_idle, mut unwanted) = (true, None);
+        if let Some(state) = guard.as_mut() {
+            if !state.sinks.is_empty() {
                 state.look(&pools);
-                unwanted = state.rest();
-                unwanted.is_some()
             }
-            _ => true,
-        };
+            unwanted = state.rest();
+            is_idle = state.sinks.is_empty();
+        }
         drop(guard);
         drop(unwanted);
         drop(pools);
         if is_idle {
-            // A new sink does not wake this thread: a ring that is half full does, or the next look.
-            std::thread::park_timeout(Duration::from_secs(1));
+            // LIVENESS: whoever adds a sink unparks this thread after it has done so.
+            std::thread::park();
         } else {
             std::thread::park_timeout(EVERY);
         }

@@ -3,6 +3,7 @@
 
 use super::collect::{self, NO_POOL, Sink};
 use crate::pool::Pool;
+use crate::queues::job::halt_unwinding;
 use heist_sync::process::{self, PerProcess};
 use heist_sync::std_atomic::{AtomicBool, Ordering};
 use heist_trace::{ChromeWriter, Event, Lost, name};
@@ -39,11 +40,17 @@ pub(super) fn start() {
     match sink.and_then(|sink| collect::add(Box::new(sink))) {
         Ok(_) => {
             extern "C" fn at_exit() {
+                // Nothing may unwind into the C library.
                 if !process::is_child() {
-                    collect::end();
+                    let _ = halt_unwinding(collect::end);
                 }
             }
-            heist_os::at_exit(at_exit);
+            if !heist_os::at_exit(at_exit) {
+                heist_sync::warn(format_args!(
+                    "HEIST_TRACE={}: this system does not tell when the process ends; the last tenth of a second may be missing",
+                    path.display()
+                ));
+            }
         }
         Err(error) => tell(error),
     }
@@ -70,7 +77,8 @@ struct FileSink<W: Write> {
     out: Option<ChromeWriter<W>>,
     path: PathBuf,
     pools: BTreeMap<u32, Known>,
-    stolen_ms: Option<u64>,
+    /// What the host had taken in all, and in the time between the last two looks.
+    stolen_ms: Option<(u64, u64)>,
     most_bytes: u64,
 }
 
@@ -147,11 +155,17 @@ impl<W: Write + Send> Sink for FileSink<W> {
         });
     }
 
+    fn gone(&mut self, pool: u32) {
+        self.pools.remove(&pool);
+        self.attempt(|out, _| out.forget(pool, heist_trace::now_ns()));
+    }
+
     fn turn(&mut self, at_ns: u64) -> bool {
-        if let Some(stolen_ms) = heist_os::stolen_ms() {
-            let before_ms = self.stolen_ms.replace(stolen_ms);
-            if before_ms != Some(stolen_ms) {
-                let ms = stolen_ms - before_ms.unwrap_or(stolen_ms).min(stolen_ms);
+        if let Some(now_ms) = heist_os::stolen_ms() {
+            let (before_ms, last_ms) = self.stolen_ms.unwrap_or((now_ms, u64::MAX));
+            let ms = now_ms.saturating_sub(before_ms);
+            self.stolen_ms = Some((now_ms, ms));
+            if ms != last_ms {
                 self.attempt(|out, pools| {
                     known(out, pools, NO_POOL)?;
                     out.counter(NO_POOL, at_ns, "ms that the host took from this machine", ms as i64)

@@ -1,13 +1,14 @@
 //! The flight recorder: the last while of a program, kept in memory, and written down when something goes wrong.
 
 use super::collect::{self, NO_POOL, Sink, SinkId};
-use heist_sync::process::{self, Origin};
+use heist_sync::process::{Origin, PerProcess};
 use heist_trace::{ChromeWriter, Event, Kind, Lost, name};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::panic::Location;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// What a flight recorder keeps, and when it writes by itself.
@@ -29,6 +30,9 @@ pub struct Config {
 
 /// It writes by itself at most once in this time.
 pub const AT_MOST_EVERY: Duration = Duration::from_secs(10);
+
+/// So many names of threads are kept without a question whether they are still needed.
+const MOST_NAMES: usize = 1 << 12;
 
 #[derive(Debug)]
 struct Batch {
@@ -54,8 +58,8 @@ struct Kept {
     batches: VecDeque<Batch>,
     bytes: usize,
     threads: BTreeMap<(u32, u16), String>,
-    /// The poll that each thread is inside of: since when, and whether that was told.
-    polls: BTreeMap<(u32, u16), (u64, bool)>,
+    /// The polls that each thread is inside of, innermost last: since when, and whether that was told.
+    polls: BTreeMap<(u32, u16), Vec<(u64, bool)>>,
     /// Why to write, if there is a reason.
     reason: Option<String>,
     last_written: Option<Instant>,
@@ -99,13 +103,23 @@ impl Kept {
         }
     }
 
+    /// Names of threads of which nothing is kept any more, in a program that makes many pools.
+    fn forget_names(&mut self) {
+        if self.threads.len() > MOST_NAMES {
+            let kept: BTreeSet<u32> = self.batches.iter().map(|batch| batch.pool).collect();
+            self.threads.retain(|(pool, _), _| kept.contains(pool));
+        }
+    }
+
     /// Whether this event is a reason to write.
     fn judge(&mut self, pool: u32, event: &Event) {
         let of = (pool, event.thread);
         match event.kind {
-            Kind::PollStart => drop(self.polls.insert(of, (event.at_ns, false))),
+            Kind::PollStart => self.polls.entry(of).or_default().push((event.at_ns, false)),
+            // What has begun before something was lost, or before the thread had nothing to do, has ended at some time.
+            Kind::Gap | Kind::Park => drop(self.polls.remove(&of)),
             Kind::PollEnd => {
-                if let Some((start_ns, false)) = self.polls.remove(&of) {
+                if let Some((start_ns, false)) = self.polls.get_mut(&of).and_then(Vec::pop) {
                     self.judge_poll(of, event.at_ns - start_ns.min(event.at_ns), "took");
                 }
             }
@@ -131,10 +145,14 @@ impl Kept {
 
     /// Polls that have not ended are slow as well.
     fn judge_open(&mut self, at_ns: u64) {
-        for (of, (start_ns, is_told)) in std::mem::take(&mut self.polls) {
-            let is_told = is_told || self.judge_poll(of, at_ns.saturating_sub(start_ns), "has taken");
-            self.polls.insert(of, (start_ns, is_told));
+        let mut polls = std::mem::take(&mut self.polls);
+        polls.retain(|_, open| !open.is_empty());
+        for (&of, open) in &mut polls {
+            for (start_ns, is_told) in open {
+                *is_told = *is_told || self.judge_poll(of, at_ns.saturating_sub(*start_ns), "has taken");
+            }
         }
+        self.polls = polls;
     }
 
     fn write(&self, w: impl Write, at_ns: u64) -> io::Result<()> {
@@ -160,9 +178,14 @@ impl Kept {
         out.finish(at_ns)?.flush()
     }
 
+    /// Whether it has not written by itself lately.
+    fn may_write(&self) -> bool {
+        self.last_written.is_none_or(|last| last.elapsed() >= AT_MOST_EVERY)
+    }
+
     /// Writes because of `reason`, unless it has done so lately.
     fn write_for(&mut self, reason: &str, at_ns: u64) {
-        if self.last_written.is_some_and(|last| last.elapsed() < AT_MOST_EVERY) {
+        if !self.may_write() {
             return;
         }
         self.last_written = Some(Instant::now());
@@ -203,6 +226,7 @@ impl Sink for FlightSink {
         let mut kept = lock(&self.0);
         let min_age_ns = u64::try_from(kept.config.min_age.as_nanos()).unwrap_or(u64::MAX);
         kept.forget_before(at_ns.saturating_sub(min_age_ns));
+        kept.forget_names();
         kept.judge_open(at_ns);
         if let Some(reason) = kept.reason.take() {
             kept.write_for(&reason, at_ns);
@@ -265,30 +289,52 @@ impl Drop for Flight {
     }
 }
 
+/// Those that write when something panics.
+static ON_PANIC: PerProcess<Mutex<Vec<Weak<Mutex<Kept>>>>> =
+    PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
+
 /// From here on a panic makes it write, before whatever the program does about panics.
 fn write_on_panic(kept: &Shared) {
-    let kept: Weak<Mutex<Kept>> = Arc::downgrade(kept);
-    let before = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if let Some(kept) = kept.upgrade().filter(|_| !process::is_child()) {
-            let place =
-                info.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
-            // The panicking thread may have little stack, and hold any lock of the program's. So another one writes, and this one
-            // waits for it, but not for ever: it may be the collector's own.
-            let (done, is_done) = std::sync::mpsc::channel::<()>();
-            let write = move || {
-                let _done = done;
-                collect::look_now(Duration::from_millis(500));
-                if let Ok(mut kept) = kept.try_lock() {
-                    kept.write_for(&format!("a panic{place}"), heist_trace::now_ns());
-                }
-            };
-            if std::thread::Builder::new().name("heist-flight".into()).spawn(write).is_ok() {
-                let _ = is_done.recv_timeout(Duration::from_secs(2));
-            }
+    static HOOK: Once = Once::new();
+    {
+        let mut all = ON_PANIC.get().lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|kept| kept.strong_count() > 0);
+        all.push(Arc::downgrade(kept));
+    }
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            note_panic(info.location());
+            before(info);
+        }));
+    });
+}
+
+fn note_panic(location: Option<&Location<'_>>) {
+    // A thread that panics while it has one of these locks does without.
+    let Ok(all) = ON_PANIC.get().try_lock() else { return };
+    let all: Vec<Shared> = all.iter().filter_map(Weak::upgrade).collect();
+    let place = location.map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
+    for kept in all {
+        // A program that catches many panics pays for one in ten seconds.
+        if !kept.try_lock().is_ok_and(|kept| kept.may_write()) {
+            continue;
         }
-        before(info);
-    }));
+        // The panicking thread may have little stack, and hold any lock of the program's. So another one writes, and this one waits for it, but
+        // not for ever: it may be the collector's own.
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let reason = format!("a panic{place}");
+        let write = move || {
+            let _done = done;
+            collect::look_now(Duration::from_millis(500));
+            if let Ok(mut kept) = kept.try_lock() {
+                kept.write_for(&reason, heist_trace::now_ns());
+            }
+        };
+        if std::thread::Builder::new().name("heist-flight".into()).spawn(write).is_ok() {
+            let _ = is_done.recv_timeout(Duration::from_secs(2));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -346,5 +392,9 @@ mod tests {
         assert_eq!(reason(&[start, end(49)], 100 * ms), None);
         assert!(reason(&[start, end(50)], 100 * ms).unwrap().contains("took 50ms"));
         assert!(reason(&[start], 60 * ms).unwrap().contains("has taken 60ms"));
+        // A poll on top of another one does not hide it, and what was lost may have been its end.
+        let inner = [at(ms, Kind::PollStart, 8), at(2 * ms, Kind::PollEnd, 8)];
+        assert!(reason(&[start, inner[0], inner[1], end(50)], 60 * ms).unwrap().contains("took 50ms"));
+        assert_eq!(reason(&[start, at(40 * ms, Kind::Gap, 5), end(70)], 100 * ms), None);
     }
 }

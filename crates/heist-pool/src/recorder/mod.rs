@@ -15,7 +15,7 @@ mod outside;
 use crate::pool::Pool;
 use crate::worker::Worker;
 use heist_sync::process::PerProcess;
-use heist_sync::std_atomic::{AtomicU32, Ordering};
+use heist_sync::std_atomic::{AtomicBool, AtomicU32, Ordering};
 use heist_sync::{Mutex, lock};
 use heist_trace::{Event, Kind, Lost, Position, Ring, Trace};
 use std::sync::{Mutex as StdMutex, MutexGuard as StdGuard, PoisonError};
@@ -37,6 +37,9 @@ const BY_ALL: u32 = 1 << 31;
 
 /// How many want every pool of the process recorded.
 static EVERYWHERE: PerProcess<StdMutex<u32>> = PerProcess::new(StdMutex::new(0), || StdMutex::new(0));
+
+/// Whether that is any; changed under the lock.
+static IS_EVERYWHERE: PerProcess<AtomicBool> = PerProcess::new(AtomicBool::new(false), AtomicBool::default);
 
 fn lock_everywhere() -> StdGuard<'static, u32> {
     EVERYWHERE.get().lock().unwrap_or_else(PoisonError::into_inner)
@@ -137,6 +140,7 @@ fn change_everywhere(change: impl FnOnce(&mut u32)) {
     let pools = {
         let mut wanted = lock_everywhere();
         change(&mut wanted);
+        IS_EVERYWHERE.get().store(*wanted > 0, Ordering::Relaxed);
         let pools = crate::global::all();
         pools.iter().for_each(|pool| pool.recorder().set_by_all(*wanted > 0));
         pools
@@ -146,7 +150,7 @@ fn change_everywhere(change: impl FnOnce(&mut u32)) {
 
 /// Whether all pools are recorded.
 fn is_everywhere() -> bool {
-    *lock_everywhere() > 0
+    IS_EVERYWHERE.get().load(Ordering::Relaxed)
 }
 
 /// One look at the rings after another. It sees each event once, or counts it as lost.
@@ -263,8 +267,13 @@ pub fn record_own(kind: Kind, arg: u32, high: u32, name: impl FnOnce() -> u32) {
 #[inline]
 pub(crate) fn record_in(ring: &Ring, event: Event, name: u32) {
     if name != 0 {
-        ring.record(Event { kind: Kind::Name, arg: name, ..event });
+        record_one(ring, Event { kind: Kind::Name, arg: name, ..event });
     }
+    record_one(ring, event);
+}
+
+#[inline]
+fn record_one(ring: &Ring, event: Event) {
     ring.record(event);
     #[cfg(feature = "trace-output")]
     if ring.is_at_half() {

@@ -95,10 +95,12 @@ impl Positions {
             events.clear();
             let (next, lost) = place.ring.since(*from, &mut events);
             *from = next;
-            events.retain_mut(|event| {
-                let pool = event.worker.take().unwrap_or(0);
-                pool == 0 || of.is_none_or(|of| of as u16 == pool)
-            });
+            if let Some(of) = of {
+                events.retain_mut(|event| {
+                    let pool = event.worker.take().unwrap_or(0);
+                    pool == 0 || of as u16 == pool
+                });
+            }
             if !events.is_empty() || lost.0 > 0 {
                 let name = lock(&place.name).clone();
                 batch(place.number, Some(&name), &events, lost);

@@ -90,7 +90,7 @@ impl FlightRecorderBuilder {
         self
     }
 
-    /// The events take no more memory than this. 16 MiB, if you do not say: a million events.
+    /// The events take no more memory than this. 16 MiB, if you do not say: some 700,000 events.
     ///
     /// ```
     /// let builder = heist::trace::FlightRecorder::builder().max_bytes(1 << 20);
