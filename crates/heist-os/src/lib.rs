@@ -103,6 +103,8 @@ pub struct Usage {
     pub cpu_ns: u64,
     /// How often it has given its CPU up by itself, to sleep.
     pub sleeps: u64,
+    /// For how long it was ready to run and had no CPU, in nanoseconds; 0 if the kernel does not say.
+    pub delayed_ns: u64,
 }
 
 /// The questions and requests. Each default is the answer of a system that knows nothing.

@@ -33,7 +33,14 @@ impl System for Linux {
         // SAFETY: it was written.
         let usage = unsafe { usage.assume_init() };
         let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-        Some(Usage { cpu_ns: ns(usage.ru_utime) + ns(usage.ru_stime), sleeps: usage.ru_nvcsw as u64 })
+        let mut text = [0; 96];
+        let scheduled =
+            std::fs::File::open("/proc/thread-self/schedstat").and_then(|mut file| file.read(&mut text));
+        let (cpu_ns, delayed_ns) = scheduled
+            .ok()
+            .and_then(|length| parse_schedstat(&text[..length]))
+            .unwrap_or((ns(usage.ru_utime) + ns(usage.ru_stime), 0));
+        Some(Usage { cpu_ns, sleeps: usage.ru_nvcsw as u64, delayed_ns })
     }
 
     fn stack_end(&self) -> Option<usize> {
@@ -133,9 +140,22 @@ fn parse_cpu_of_runnable(line: &[u8]) -> Option<usize> {
     std::str::from_utf8(fields.nth(FROM_STATE - 1)?).ok()?.parse().ok()
 }
 
+/// The time on a CPU, and the time spent waiting for one.
+fn parse_schedstat(text: &[u8]) -> Option<(u64, u64)> {
+    let mut words = std::str::from_utf8(text).ok()?.split_ascii_whitespace();
+    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_schedulers_numbers_are_the_first_two() {
+        assert_eq!(parse_schedstat(b"123 45 6\n"), Some((123, 45)));
+        assert_eq!(parse_schedstat(b"123"), None);
+        assert_eq!(parse_schedstat(b""), None);
+    }
 
     #[test]
     fn names_with_parentheses_are_read() {

@@ -4,6 +4,8 @@
 use crate::pool::Pool;
 use crate::threads::{Closure, Named};
 use crate::worker::{Doing, Role, WorkerShared};
+use heist_sync::process::PerProcess;
+use heist_sync::std_atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
 /// A pool, as it was a moment ago.
@@ -137,8 +139,15 @@ pub fn set_observer(start: fn()) {
 
 /// A pool has been built.
 pub(crate) fn start() {
+    static HAS_TOLD: PerProcess<AtomicBool> = PerProcess::new(AtomicBool::new(false), AtomicBool::default);
     if let Some(start) = OBSERVER.get() {
         start();
+    } else if std::env::var_os("HEIST_LIVE").is_some_and(|value| !value.is_empty())
+        && !HAS_TOLD.get().swap(true, Ordering::Relaxed)
+    {
+        heist_sync::warn(format_args!(
+            "HEIST_LIVE has no effect: the program was built without the feature `live`"
+        ));
     }
 }
 

@@ -55,6 +55,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<ExitCode, Box<
                 eprintln!("heist: {}: {error}", arguments.command[0].display());
                 return Ok(ExitCode::from(code));
             }
+            Ended::Killed(code) => return Ok(ExitCode::from(code)),
             Ended::Measured(figures, code) => (*figures, ExitCode::from(code)),
         },
     };

@@ -11,6 +11,8 @@ use std::process::{Command, ExitStatus};
 pub enum Ended {
     /// It could not be started; what the command's exit code is then.
     NotStarted(io::Error, u8),
+    /// A signal has ended it before it could write its profile, which was told; the exit code for that.
+    Killed(u8),
     /// It was, and ended with this code.
     Measured(Box<Figures>, u8),
 }
@@ -47,6 +49,10 @@ pub fn measured(command: &[OsString]) -> Result<Ended, Box<dyn Error>> {
     };
     match longest(&scratch.0)? {
         Some(figures) => Ok(Ended::Measured(Box::new(figures), code(status))),
+        None if signal(status).is_some() => {
+            eprintln!("heist: {}", why_nothing(&program.display().to_string(), status));
+            Ok(Ended::Killed(code(status)))
+        }
         None => Err(why_nothing(&program.display().to_string(), status).into()),
     }
 }

@@ -20,7 +20,7 @@ pub const EXAMPLES: &str = "Examples:
   heist trace part.heist --convert a.json a binary trace, for ui.perfetto.dev
   heist trace run.json --convert a.html   the last 30 s as one page that needs no server, drawn as `heist live` draws them
 
-Exit codes: 0, or 1 if the file cannot be read or is no trace.";
+Exit codes: 0, 1 if the file cannot be read or is no trace, 2 for arguments that make no sense.";
 
 /// Plain arguments, as given.
 #[derive(clap::Args)]
@@ -72,15 +72,15 @@ fn convert_to(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), B
     if path.extension().is_some_and(|extension| extension == "html") {
         return page_of(path, input, is_binary);
     }
-    if !is_binary {
-        return Err("it is no binary trace; a JSON trace can be opened as it is, at ui.perfetto.dev".into());
-    }
     if path.extension().is_none_or(|extension| extension != "json") {
         return Err(format!(
             "--convert {}: only JSON and pages can be written; let the name end with .json or .html",
             path.display()
         )
         .into());
+    }
+    if !is_binary {
+        return Err("it is no binary trace; a JSON trace can be opened as it is, at ui.perfetto.dev".into());
     }
     let output = File::create_new(path).map_err(|error| format!("--convert {}: {error}", path.display()))?;
     Trace::convert_binary(input, BufWriter::new(output)).map_err(|error| {

@@ -94,6 +94,10 @@ impl Summary {
             "X" => {
                 let took_us = item["dur"].as_f64().unwrap_or(0.0);
                 self.until_us = self.until_us.max(at_us + took_us);
+                if item["args"]["start_unknown"] == true {
+                    // What was inside of it has been counted.
+                    return;
+                }
                 self.slice(item, pid, text("cat").to_string(), name.to_string(), took_us);
             }
             "i" if name == "steal" => self.thread(item, pid).steals += 1,
@@ -196,12 +200,16 @@ impl Summary {
             0 => {}
             lost => writeln!(
                 out,
-                "{} are missing: their thread was faster than whoever read them",
+                "{} are missing: their thread was faster than whoever read them; counts and times are too small",
                 count(lost, "event")
             )?,
         }
         if self.latest_tick_us > 0 {
-            writeln!(out, "the latest tick began {} after its time", time(self.latest_tick_us as f64))?;
+            writeln!(
+                out,
+                "the tick that was most late began {} after its time",
+                time(self.latest_tick_us as f64)
+            )?;
         }
         writeln!(
             out,

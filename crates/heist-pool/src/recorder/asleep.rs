@@ -69,8 +69,9 @@ impl Asleep {
         }
         let used_ns = now.cpu_ns.saturating_sub(before.usage.cpu_ns);
         let blocked_ns = self.blocked_ns.get() - begun.blocked_ns;
-        let asleep_ns = took_ns.saturating_sub(used_ns).saturating_sub(blocked_ns);
-        // Less may be the wait for a CPU.
+        let delayed_ns = now.delayed_ns.saturating_sub(before.usage.delayed_ns);
+        let asleep_ns = took_ns.saturating_sub(used_ns).saturating_sub(delayed_ns).saturating_sub(blocked_ns);
+        // Less may be what has changed between two questions.
         if asleep_ns < EVERY_NS || asleep_ns < took_ns / 10 { 0 } else { asleep_ns }
     }
 }
@@ -82,7 +83,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn used(cpu_ms: u64, sleeps: u64) -> impl Fn() -> Option<Usage> {
-        move || Some(Usage { cpu_ns: cpu_ms * MS, sleeps })
+        move || Some(Usage { cpu_ns: cpu_ms * MS, sleeps, delayed_ns: 0 })
     }
 
     #[test]
@@ -95,6 +96,14 @@ mod tests {
         assert_eq!(asleep.end(begun, 50 * MS, used(27, 9)), 0, "it computed");
         let begun = asleep.begin(50 * MS, || panic!("asked again"));
         assert_eq!(asleep.end(begun, 70 * MS, used(28, 9)), 0, "others had its CPU");
+    }
+
+    #[test]
+    fn a_wait_for_a_cpu_is_no_sleep() {
+        let asleep = Asleep::default();
+        let begun = asleep.begin(0, used(0, 0));
+        let delayed = || Some(Usage { cpu_ns: 5 * MS, sleeps: 1, delayed_ns: 12 * MS });
+        assert_eq!(asleep.end(begun, 20 * MS, delayed), 3 * MS);
     }
 
     #[test]

@@ -79,13 +79,15 @@ struct FileSink<W: Write> {
     pools: BTreeMap<u32, Known>,
     /// What the host had taken in all, and in the time between the last two looks.
     stolen_ms: Option<(u64, u64)>,
+    /// How many whole seconds are in the file.
+    seconds: u64,
     most_bytes: u64,
 }
 
 impl<W: Write> FileSink<W> {
     fn new(w: W, path: PathBuf) -> io::Result<Self> {
         let out = Some(ChromeWriter::new(w)?);
-        Ok(Self { out, path, pools: BTreeMap::new(), stolen_ms: None, most_bytes: MOST_BYTES })
+        Ok(Self { out, path, pools: BTreeMap::new(), stolen_ms: None, seconds: 0, most_bytes: MOST_BYTES })
     }
 
     /// Does something with the file; without it from the first failure on, which is told.
@@ -171,6 +173,14 @@ impl<W: Write + Send> Sink for FileSink<W> {
                     out.counter(NO_POOL, at_ns, "ms that the host took from this machine", ms as i64)
                 });
             }
+        }
+        // A program in which nothing happens any more is seen to go on.
+        let seconds = at_ns / 1_000_000_000;
+        if seconds > std::mem::replace(&mut self.seconds, seconds) {
+            self.attempt(|out, pools| {
+                known(out, pools, NO_POOL)?;
+                out.counter(NO_POOL, at_ns, "seconds recorded", seconds as i64)
+            });
         }
         let most = self.most_bytes;
         self.attempt(|out, _| {

@@ -60,6 +60,8 @@ struct Kept {
     threads: BTreeMap<(u32, u16), String>,
     /// The polls that each thread is inside of, innermost last: since when, and whether that was told.
     polls: BTreeMap<(u32, u16), Vec<(u64, bool)>>,
+    /// What the last event of each thread that had a name was called.
+    called: BTreeMap<(u32, u16), u32>,
     /// Why to write, if there is a reason.
     reason: Option<String>,
     last_written: Option<Instant>,
@@ -74,6 +76,7 @@ impl Kept {
             bytes: 0,
             threads: BTreeMap::new(),
             polls: BTreeMap::new(),
+            called: BTreeMap::new(),
             reason: None,
             last_written: None,
             written: 0,
@@ -108,6 +111,7 @@ impl Kept {
         if self.threads.len() > MOST_NAMES {
             let kept: BTreeSet<u32> = self.batches.iter().map(|batch| batch.pool).collect();
             self.threads.retain(|(pool, _), _| kept.contains(pool));
+            self.called.retain(|(pool, _), _| kept.contains(pool));
         }
     }
 
@@ -115,6 +119,7 @@ impl Kept {
     fn judge(&mut self, pool: u32, event: &Event) {
         let of = (pool, event.thread);
         match event.kind {
+            Kind::Name => drop(self.called.insert(of, event.arg)),
             Kind::PollStart => self.polls.entry(of).or_default().push((event.at_ns, false)),
             // What has begun before something was lost, or before the thread had nothing to do, has ended at some time.
             Kind::Gap | Kind::Park => drop(self.polls.remove(&of)),
@@ -126,19 +131,29 @@ impl Kept {
             Kind::Late => {
                 let late = Duration::from_micros(event.arg.into());
                 if self.config.late_tick.is_some_and(|most| late >= most) {
-                    self.reason.get_or_insert_with(|| format!("a tick was late by {late:?}"));
+                    let called = self.called_lately(of);
+                    self.reason.get_or_insert_with(|| format!("a tick{called} was late by {late:?}"));
                 }
             }
             _ => {}
         }
     }
 
-    fn judge_poll(&mut self, (pool, thread): (u32, u16), ns: u64, has: &str) -> bool {
+    /// What the thread's last event with a name was called, for a sentence.
+    fn called_lately(&self, of: (u32, u16)) -> String {
+        let text = self.called.get(&of).and_then(|&number| name::text(number));
+        text.map_or_else(String::new, |text| format!(" ({text:?})"))
+    }
+
+    fn judge_poll(&mut self, of: (u32, u16), ns: u64, has: &str) -> bool {
+        let (pool, thread) = of;
         let took = Duration::from_nanos(ns);
         let is_slow = self.config.slow_poll.is_some_and(|most| took >= most);
         if is_slow {
-            self.reason
-                .get_or_insert_with(|| format!("a poll on thread {thread} of pool {pool} {has} {took:?}"));
+            let called = self.called_lately(of);
+            self.reason.get_or_insert_with(|| {
+                format!("a poll{called} on thread {thread} of pool {pool} {has} {took:?}")
+            });
         }
         is_slow
     }

@@ -211,6 +211,9 @@ impl Reader {
     }
 }
 
+/// Whether somebody has looked into the environment.
+static HAS_ASKED: PerProcess<AtomicBool> = PerProcess::new(AtomicBool::new(false), AtomicBool::default);
+
 /// Begins the recording that the environment asks for.
 pub(crate) fn start_from_environment() {
     #[cfg(feature = "trace-output")]
@@ -248,6 +251,12 @@ pub fn record_own(kind: Kind, arg: u32, high: u32, name: impl FnOnce() -> u32) {
     let worker = Worker::current();
     let is_on = match worker {
         Some(worker) => worker.pool().recorder().is_on(),
+        // The program may say something before its first pool is made.
+        None if !HAS_ASKED.get().load(Ordering::Relaxed) => {
+            HAS_ASKED.get().store(true, Ordering::Relaxed);
+            start_from_environment();
+            is_everywhere()
+        }
         None => crate::global::started().is_some_and(|pool| pool.recorder().is_on()) || is_everywhere(),
     };
     if !is_on {

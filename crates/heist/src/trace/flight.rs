@@ -57,6 +57,9 @@ impl FlightRecorder {
     }
 }
 
+/// Less is not worth a recorder.
+const LEAST_BYTES: usize = 1 << 16;
+
 /// See [`FlightRecorder`].
 ///
 /// ```
@@ -143,13 +146,18 @@ impl FlightRecorderBuilder {
     /// Starts it.
     ///
     /// # Errors
-    /// If the directory is none, or its thread cannot be started.
+    /// If the directory is none, if there is room for next to nothing, or its thread cannot be started.
     ///
     /// ```
     /// let flight = heist::trace::FlightRecorder::builder().directory("/there/is/no/such/directory").start();
     /// assert!(flight.is_err());
     /// ```
     pub fn start(self) -> io::Result<FlightRecorder> {
+        if self.0.max_bytes < LEAST_BYTES {
+            let why =
+                format!("max_bytes({}) keeps next to nothing: give at least {LEAST_BYTES}", self.0.max_bytes);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let directory = &self.0.directory;
         if !directory.is_dir() {
             let why = format!("{} is not a directory: name one that is there", directory.display());
