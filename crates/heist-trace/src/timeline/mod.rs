@@ -356,6 +356,13 @@ impl Lines {
         if let Some(line) = before.filter(|&b| Some(b) != index).and_then(|b| self.lines.get_mut(&b)) {
             line.holder = line.holder.filter(|&holder| holder != event.thread);
         }
+        if event.kind == Kind::Asleep
+            && let Some(index) = index
+        {
+            // When it was asleep is not known, so it is drawn at the end.
+            let from_ns = event.at_ns.saturating_sub(u64::from(event.arg) * 1_000);
+            self.line(index).sleep(from_ns);
+        }
         if event.kind == Kind::Steal {
             event.worker.into_iter().for_each(|index| self.line(index).steals += 1);
         }
@@ -389,6 +396,12 @@ impl Line {
             self.close(at_ns);
             self.activity = activity;
         }
+    }
+
+    /// The holder was asleep from `from_ns` on, inside of what it does.
+    fn sleep(&mut self, from_ns: u64) {
+        self.close(from_ns.max(self.since_ns));
+        self.activity = Activity::Blocked;
     }
 
     fn close(&mut self, end_ns: u64) {

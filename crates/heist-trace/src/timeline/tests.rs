@@ -206,3 +206,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_thread_that_slept_inside_of_a_job_was_blocked() {
+    let at = |at_ns, kind, arg| Event { at_ns, kind, thread: 0, worker: Some(0), arg };
+    let trace = Trace::builder()
+        .events([
+            at(0, Kind::PollStart, 1),
+            at(10_000, Kind::Asleep, 6),
+            at(10_000, Kind::PollEnd, 1),
+            at(11_000, Kind::JobStart, 1),
+            at(12_000, Kind::Asleep, 50),
+            at(12_000, Kind::JobEnd, 1),
+        ])
+        .finish();
+    let timeline = Timeline::new(&trace);
+    let times =
+        [Activity::Own, Activity::Blocked, Activity::Searching].map(|a| timeline.rows()[0].time_ns(a));
+    assert_eq!(times, [4_000, 7_000, 1_000]);
+}
