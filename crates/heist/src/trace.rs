@@ -13,7 +13,7 @@
 //!
 //! Open the JSON at ui.perfetto.dev, or in chrome://tracing.
 //!
-//! ```
+//! ```standalone_crate
 //! heist::trace::start();
 //! {
 //!     let _span = heist::trace::span("sum");
@@ -44,7 +44,7 @@ use heist_pool::raw::{global, recorder};
 /// Starts recording the pool of the calling thread, or else the global pool, which is started if it is not there. A recording that is under way
 /// begins anew.
 ///
-/// ```
+/// ```standalone_crate
 /// heist::trace::start();
 /// heist::join(|| (), || ());
 /// assert_eq!(heist::trace::stop().lost(), 0);
@@ -57,7 +57,7 @@ pub fn start() {
 
 /// Stops that recording and returns it. Empty if there was none.
 ///
-/// ```
+/// ```standalone_crate
 /// assert!(heist::trace::stop().events().is_empty());
 /// ```
 pub fn stop() -> Trace {
@@ -68,7 +68,7 @@ pub fn stop() -> Trace {
 
 /// What was recorded since [`start`]. The recording goes on.
 ///
-/// ```
+/// ```standalone_crate
 /// heist::trace::start();
 /// heist::scope(|s| s.spawn(|_| ()));
 /// let so_far = heist::trace::snapshot().events().len();

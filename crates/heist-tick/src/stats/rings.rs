@@ -20,6 +20,17 @@ pub(super) trait Slice: Default {
     fn merge(&mut self, other: &Self);
 }
 
+/// Large slices are on the heap one by one: all of them together are more than a small stack has room for.
+impl<T: Slice> Slice for Box<T> {
+    fn clear(&mut self) {
+        (**self).clear();
+    }
+
+    fn merge(&mut self, other: &Self) {
+        (**self).merge(other);
+    }
+}
+
 /// How many slices the window of a minute has, besides the present one.
 const PER_MINUTE: usize = 2;
 

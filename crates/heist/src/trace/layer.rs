@@ -12,7 +12,7 @@ use tracing_subscriber::registry::LookupSpan;
 ///
 /// Without a recording a span costs one branch more.
 ///
-/// ```
+/// ```standalone_crate
 /// use tracing_subscriber::layer::SubscriberExt;
 ///
 /// let subscriber = tracing_subscriber::registry().with(heist::trace::TracingLayer);
