@@ -249,15 +249,14 @@ pub fn record(pool: &Pool, kind: Kind, arg: u32, name: impl FnOnce() -> u32) {
 /// Records an event of the program's own, if the calling thread's pool is recorded, or every pool is.
 pub fn record_own(kind: Kind, arg: u32, high: u32, name: impl FnOnce() -> u32) {
     let worker = Worker::current();
+    if worker.is_none() && !HAS_ASKED.get().load(Ordering::Relaxed) {
+        HAS_ASKED.get().store(true, Ordering::Relaxed);
+        // The program may say something before its first pool is made.
+        start_from_environment();
+    }
     let is_on = match worker {
         Some(worker) => worker.pool().recorder().is_on(),
-        // The program may say something before its first pool is made.
-        None if !HAS_ASKED.get().load(Ordering::Relaxed) => {
-            HAS_ASKED.get().store(true, Ordering::Relaxed);
-            start_from_environment();
-            is_everywhere()
-        }
-        None => crate::global::started().is_some_and(|pool| pool.recorder().is_on()) || is_everywhere(),
+        None => is_everywhere() || crate::global::started().is_some_and(|pool| pool.recorder().is_on()),
     };
     if !is_on {
         return;

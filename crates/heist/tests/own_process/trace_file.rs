@@ -47,6 +47,7 @@ fn count(items: &[Value], phase: &str, name: &str) -> usize {
 fn a_run_is_recorded_to_its_end_with_pools_that_come_and_go() {
     let _watch = watch!();
     if child::case().is_some() {
+        drop(heist::trace::span("before any pool"));
         work("first");
         // This one is gone long before the next look.
         let pool = heist::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -62,7 +63,8 @@ fn a_run_is_recorded_to_its_end_with_pools_that_come_and_go() {
     for name in ["first", "short", "last"] {
         assert!(count(&items, "B", name) >= 1, "{name} is missing");
     }
-    assert!(count(&items, "B", "inside") == 2);
+    assert_eq!(count(&items, "B", "inside"), 2);
+    assert_eq!(count(&items, "B", "before any pool"), 1);
     let begins = items.iter().filter(|item| item["ph"] == "B").count();
     let ends = items.iter().filter(|item| item["ph"] == "E").count();
     assert_eq!(begins, ends, "it was finished");
