@@ -8,7 +8,7 @@ use heist::stall::{self, ClosureKind, Finding, Progress, WaitsFor};
 use heist::tick::{self, Next};
 use heist::{ThreadPool, ThreadPoolBuilder};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
@@ -18,6 +18,13 @@ const LIMIT: &str = "0.4";
 
 fn pool(n: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(n).build().unwrap()
+}
+
+/// A child that may ask the system, also where the other tests do without: what it says is what these reports are made of.
+fn on_a_system_that_tells(name: &str, case: &str) -> Command {
+    let mut child = child::child(module_path!(), name, case);
+    child.env_remove("HEIST_OS_HINTS");
+    child
 }
 
 /// Sleeps for ever, unless the process that waits for this one is gone.
@@ -297,7 +304,7 @@ struct Hung {
 
 impl Hung {
     fn new(case: &str, name: &str) -> Self {
-        let mut child = child::child(module_path!(), name, case)
+        let mut child = on_a_system_that_tells(name, case)
             .env("HEIST_STALL", LIMIT)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -395,7 +402,7 @@ fn what_goes_on_is_not_reported() {
         return run_case(&case);
     }
     let _watch = watch!();
-    let mut child = child::child(module_path!(), "what_goes_on_is_not_reported", "healthy");
+    let mut child = on_a_system_that_tells("what_goes_on_is_not_reported", "healthy");
     let said = child::ends_well(child.env("HEIST_STALL", LIMIT));
     assert!(!said.contains("stall"), "{said}");
 }
@@ -422,7 +429,7 @@ fn a_report_can_be_read_by_programs() {
         return run_case(&case);
     }
     let _watch = watch!();
-    child::ends_well(&mut child::child(module_path!(), "a_report_can_be_read_by_programs", "structured"));
+    child::ends_well(&mut on_a_system_that_tells("a_report_can_be_read_by_programs", "structured"));
 }
 
 #[test]
@@ -431,7 +438,7 @@ fn what_the_system_does_not_tell_is_unknown() {
         return run_case(&case);
     }
     let _watch = watch!();
-    let mut child = child::child(module_path!(), "what_the_system_does_not_tell_is_unknown", "unknown");
+    let mut child = on_a_system_that_tells("what_the_system_does_not_tell_is_unknown", "unknown");
     child::ends_well(child.env("HEIST_OS_HINTS", "0"));
 }
 
