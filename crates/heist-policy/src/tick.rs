@@ -52,11 +52,15 @@ pub fn next_tick(
     own_due_ns: Option<u64>,
     others: impl Iterator<Item = (usize, TickView)>,
 ) -> Option<TickChoice> {
-    let own = own_due_ns.filter(|&due_ns| has_come(due_ns, now_ns)).map(|due_ns| (due_ns, TickChoice::Own));
-    let stealable = others
-        .filter(|(_, view)| has_come(view.stealable_ns, now_ns))
-        .map(|(worker, view)| (view.due_ns, TickChoice::Steal(worker)));
-    own.into_iter().chain(stealable).min_by_key(|&(due_ns, _)| due_ns).map(|(_, choice)| choice)
+    // A plain loop: it runs before every tick.
+    let own_ns = own_due_ns.filter(|&due_ns| has_come(due_ns, now_ns));
+    let (mut oldest_ns, mut choice) = (own_ns.unwrap_or(NEVER), own_ns.map(|_| TickChoice::Own));
+    for (worker, view) in others {
+        if has_come(view.stealable_ns, now_ns) && view.due_ns < oldest_ns {
+            (oldest_ns, choice) = (view.due_ns, Some(TickChoice::Steal(worker)));
+        }
+    }
+    choice
 }
 
 const fn has_come(at_ns: u64, now_ns: u64) -> bool {

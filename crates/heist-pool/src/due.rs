@@ -68,17 +68,19 @@ impl Pool {
         self.places().is_some()
     }
 
-    /// The others' indices with a tick that is due, those of the nearest nodes first.
-    fn due_others(&self, index: Option<u16>, at_ns: u64) -> impl Iterator<Item = u16> {
-        let places = self.places();
-        let here = places.and_then(|places| places.here());
-        let rank = move |other| match (places, here) {
-            (Some(places), Some(here)) => places.rank_of(here, places.node_of(other)),
-            _ => 0,
+    /// Which tick a thread runs next: one of `own`, which it holds, or another's. Of those that are as late the nearest one's.
+    fn choose_tick(&self, own: Option<u16>, at_ns: u64) -> Option<TickChoice> {
+        let own_due_ns = own.map(|index| self.queues().ticks().due_ns(index));
+        let others = || self.due_indices(at_ns).filter(move |&other| Some(other) != own);
+        let view = |other: u16| (usize::from(other), self.tick_view(other));
+        let nodes = self.places().and_then(|places| Some((places, places.here()?)));
+        let Some((places, here)) = nodes else {
+            return policy::next_tick(at_ns, own_due_ns, others().map(view));
         };
-        let ranks = 0..places.map_or(1, |places| places.nodes());
-        let others = move || self.due_indices(at_ns).filter(move |&other| Some(other) != index);
-        ranks.flat_map(move |wanted| others().filter(move |&other| rank(other) == wanted))
+        let rank = |other| places.rank_of(here, places.node_of(other));
+        let ranked =
+            (0..places.nodes()).flat_map(|wanted| others().filter(move |&other| rank(other) == wanted));
+        policy::next_tick(at_ns, own_due_ns, ranked.map(view))
     }
 
     /// All of them, those of permits that are not active included: their ticks are for whoever has time. None if no permit is active.
@@ -117,11 +119,7 @@ impl Pool {
     pub fn take_tick(&self, index: Option<u16>, at_ns: u64) -> Option<(TickRef, Taken<'_>)> {
         let ticks = self.queues().ticks();
         loop {
-            let own = index.map(|index| ticks.due_ns(index));
-            let others = self.due_others(index, at_ns);
-            let choice =
-                policy::next_tick(at_ns, own, others.map(|other| (other.into(), self.tick_view(other))))?;
-            let (from, tick, moves) = match (choice, index) {
+            let (from, tick, moves) = match (self.choose_tick(index, at_ns)?, index) {
                 (TickChoice::Own, Some(index)) => (index, ticks.pop(index, at_ns), false),
                 (TickChoice::Own, None) => return None,
                 (TickChoice::Steal(from), _) => {

@@ -186,6 +186,8 @@ pub(super) struct Search {
     left_cpu: Cell<Option<Instant>>,
     /// How long ticks have run here, and since when that is counted, in the pool's time.
     tick_ns: Cell<u64>,
+    /// When the tick has ended that this thread ran last, until it looks for the next one.
+    tick_ended_ns: Cell<Option<u64>>,
     window_ns: Cell<u64>,
 }
 
@@ -201,6 +203,7 @@ impl Search {
             is_after_tick: Cell::new(false),
             left_cpu: Cell::new(None),
             tick_ns: Cell::new(0),
+            tick_ended_ns: Cell::new(None),
             window_ns: Cell::new(0),
         }
     }
@@ -326,7 +329,8 @@ impl Search {
 
     #[inline(never)]
     fn find_near_and_ticks<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
-        let now_ns = me.pool.queues().ticks().now_ns();
+        // Nothing has happened between the end of a tick and this look.
+        let now_ns = self.tick_ended_ns.take().unwrap_or_else(|| me.pool.queues().ticks().now_ns());
         let tick = || me.pool.take_tick(permit.index(), now_ns).map(|(tick, taken)| Found::Tick(tick, taken));
         if !self.must_leave_ticks(now_ns) {
             return tick().or_else(|| self.find_near_but_ticks(me, tasks));
@@ -357,6 +361,7 @@ impl Search {
             self.window_ns.set(begun_ns);
         }
         self.tick_ns.set(self.tick_ns.get() + took_ns);
+        self.tick_ended_ns.set(Some(begun_ns + took_ns));
     }
 
     #[inline(always)]
@@ -491,6 +496,7 @@ impl Search {
     pub fn note_run(&self, me: &Me, found: &Found<'_>) {
         self.last.set(found.what());
         self.is_after_tick.set(matches!(found, Found::Tick(..)));
+        self.tick_ended_ns.set(None);
         if let Found::Fork { victim, .. } = found {
             self.part_from(me, victim);
         }

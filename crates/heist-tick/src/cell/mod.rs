@@ -73,6 +73,8 @@ struct State {
     mean_ns: u64,
     /// Taken out while it runs.
     body: Option<Body>,
+    /// Its number in the pool's list, while it is there.
+    id: Option<u64>,
     submitted: VecDeque<Submitted>,
     /// Closures that have made room for a tick are not due before that; then it is their turn.
     closures_from_ns: Option<u64>,
@@ -83,8 +85,6 @@ struct State {
     /// How often it was over: it may be rescheduled after that, unless the pool is closed.
     ends: u64,
     is_closed: bool,
-    /// Its number in the pool's list, while it is there.
-    id: Option<u64>,
     /// Threads that wait for its end.
     waiters: Vec<Arc<Parker>>,
     watched: Watched,
@@ -123,15 +123,17 @@ struct Aftermath {
     body: Option<Body>,
 }
 
-/// See the module.
+/// See the module. First what each run touches.
 #[repr(C)]
 pub(crate) struct Cell {
     this: Weak<Cell>,
     pool: Arc<Pool>,
     /// How late it may be before others may take it; [`NEVER`] if it is pinned.
     steal_after_ns: u64,
-    state: Mutex<State>,
+    /// As in its spec.
+    near: Option<u16>,
     pool_stats: Arc<PoolStats>,
+    state: Mutex<State>,
     spec: Spec,
 }
 
@@ -179,8 +181,9 @@ impl Cell {
             this: this.clone(),
             pool: Arc::clone(pool),
             steal_after_ns,
-            state: Mutex::new(state),
+            near: spec.near,
             pool_stats: PoolStats::of(pool),
+            state: Mutex::new(state),
             spec,
         });
         let aftermath = cell.begin(&mut lock(&cell.state), Ledger::default())?;
@@ -196,7 +199,7 @@ impl Cell {
             self.ticks().delist(before);
         }
         state.place = Place::Resting;
-        self.pool_stats.record_ledger(before, state.schedule.ledger());
+        self.pool_stats.record_ledger(state.index, before, state.schedule.ledger());
         self.ticks().loads().add(state.index, state.share);
         Ok(self.settle(state))
     }
@@ -281,7 +284,7 @@ impl Cell {
             state.end = Some(End::Cancelled);
             let before = state.schedule.ledger();
             state.schedule.stop();
-            self.pool_stats.record_ledger(before, state.schedule.ledger());
+            self.pool_stats.record_ledger(state.index, before, state.schedule.ledger());
         }
         let aftermath = self.settle(&mut state);
         drop(state);
@@ -364,7 +367,7 @@ impl Cell {
         if state.schedule.is_ending() && is_all_run {
             return self.finish(state);
         }
-        let Some(when) = state.when(self.steal_after_ns, self.spec.near) else {
+        let Some(when) = state.when(self.steal_after_ns, self.near) else {
             state.place = Place::Resting;
             self.pool.driver().remove_tick();
             return Aftermath::default();

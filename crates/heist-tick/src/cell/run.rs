@@ -11,7 +11,7 @@ use heist_pool::raw::job::{self, Payload};
 use heist_pool::raw::process;
 use heist_pool::raw::recorder::{self, Kind, name};
 use heist_pool::raw::tick::{NEVER, Taken, Tick, TickNow, TickShown};
-use heist_sync::{MutexGuard, StdArc as Arc, lock, lock_soon};
+use heist_sync::{MutexGuard, StdArc as Arc, lock, lock_soon, prefetch};
 use std::time::Duration;
 
 /// What the thread does next.
@@ -117,7 +117,7 @@ impl Cell {
         let took_ns = ended_ns.saturating_sub(begun_ns);
         state.begun_ns = None;
         state.recorder.record_closure(ended_ns, took_ns);
-        self.pool_stats.record_closure(ended_ns, took_ns);
+        self.pool_stats.record_closure(state.index, ended_ns, took_ns);
         turn.closures_ns += took_ns;
         turn.ended_ns = ended_ns;
         turn.has_run_closure = true;
@@ -191,7 +191,7 @@ impl Cell {
                 state.end.get_or_insert(End::Stopped);
             }
         }
-        self.pool_stats.record_run(ended, [begin, (before, state.schedule.ledger())]);
+        self.pool_stats.record_run(state.index, ended, [begin, (before, state.schedule.ledger())]);
         state
     }
 
@@ -217,8 +217,8 @@ impl Cell {
     fn move_to(&self, state: &mut State, taken: &Taken<'_>) {
         let Some(index) = taken.index.filter(|_| taken.moves) else { return };
         state.recorder.record_steal(taken.at_ns);
-        self.pool_stats.record_steal(taken.at_ns);
-        let rank = |index| self.pool.rank_of(self.spec.near, index);
+        self.pool_stats.record_steal(state.index, taken.at_ns);
+        let rank = |index| self.pool.rank_of(self.near, index);
         if rank(index) > rank(state.index) {
             // It comes back to its node.
             return;
@@ -242,6 +242,10 @@ impl Tick for Cell {
         let mut state = lock(&self.state);
         debug_assert!(matches!(state.place, Place::Queued(..)), "T1: {:?}", state.place);
         state.place = Place::Taken;
+        if let Some(body) = &state.body {
+            // Of many ticks most are far away in memory: it comes near meanwhile.
+            prefetch(&raw const **body, 1);
+        }
         self.move_to(&mut state, taken);
         let mut turn = Turn { ended_ns: taken.at_ns, ..Turn::default() };
         loop {

@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: a [`Recorder`] hears of every run and adds it up in the rings of `rings.rs`, in `counts.rs` for all ticks and
 //! in `percentiles.rs`, whose slices are [`Histogram`]s, for those that ask; a snapshot of it is a [`Stats`]. Nothing here reads a
-//! clock, takes a lock, or allocates after it was made, but for `pool.rs`: that is one recorder for all ticks of a pool.
+//! clock, takes a lock, or allocates after its first seconds, but for `pool.rs`: those are recorders for all ticks of a pool, one for each index.
 
 #![forbid(unsafe_code)]
 

@@ -1,15 +1,16 @@
 //! Where the runs of a tick, or of all ticks of a pool, are added up.
 
+use super::Histogram;
 use super::counts::Counts;
 use super::percentiles::Percentiles;
 use super::pool::Ended;
-use super::rings::Rings;
+use super::rings::{Rings, Slice};
 use super::shown::{Distribution, Stats, Totals, WindowStats};
 use super::window::Window;
 use crate::cell::schedule::Ledger;
 use std::time::Duration;
 
-/// Hears of everything that a tick does. For the pool there is one that hears of all ticks.
+/// Hears of everything that a tick does, or that all ticks do on one index.
 ///
 /// It takes 1 KiB, and with percentiles 32 KiB. Times are those of the caller's clock; one that goes back stands still here.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub(crate) struct Recorder {
     /// How long after the start the last thing has happened.
     age_ns: u64,
     totals: Totals,
-    percentiles: Option<Box<Rings<Box<Percentiles>, 4>>>,
-    counts: Rings<Counts, 7>,
+    percentiles: Option<Box<Rings<Box<Percentiles>, 3, 4>>>,
+    counts: Rings<Counts, 6, 7>,
 }
 
 impl Recorder {
@@ -112,51 +113,94 @@ impl Recorder {
 
     /// How the tick with this ledger is doing at `now_ns`.
     pub(crate) fn snapshot(&self, ledger: Ledger, now_ns: u64) -> Stats {
-        Stats { ledger, totals: self.totals, windows: Window::ALL.map(|window| self.window(window, now_ns)) }
+        let mut total = Total::at(now_ns);
+        total.add(self, ledger);
+        total.into_stats()
+    }
+}
+
+/// What recorders that have the same start say together.
+pub(super) struct Total {
+    now_ns: u64,
+    stats: Stats,
+    windows: [(Counts, Option<Box<Percentiles>>); Window::ALL.len()],
+}
+
+impl Total {
+    pub(super) fn at(now_ns: u64) -> Self {
+        Self { now_ns, stats: Stats::default(), windows: Default::default() }
     }
 
-    fn window(&self, window: Window, now_ns: u64) -> WindowStats {
-        let now_ns = self.age_at(now_ns);
-        let (counts, covered_ns) = self.counts.sum(window, self.age_ns, now_ns);
-        let percentiles =
-            self.percentiles.as_ref().map(|percentiles| percentiles.sum(window, self.age_ns, now_ns).0);
+    /// Adds what one of them knows.
+    pub(super) fn add(&mut self, recorder: &Recorder, ledger: Ledger) {
+        self.stats.ledger.follow(Ledger::default(), ledger);
+        self.stats.totals.add(&recorder.totals);
+        let now_ns = recorder.age_at(self.now_ns);
+        for (place, window) in Window::ALL.into_iter().enumerate() {
+            let (counts, covered_ns) = recorder.counts.sum(window, recorder.age_ns, now_ns);
+            let shown = &mut self.stats.windows[place];
+            shown.covered = shown.covered.max(Duration::from_nanos(covered_ns));
+            let sum = &mut self.windows[place];
+            sum.0.merge(&counts);
+            if let Some(percentiles) = &recorder.percentiles {
+                let (slice, _) = percentiles.sum(window, recorder.age_ns, now_ns);
+                sum.1.get_or_insert_default().merge(&slice);
+            }
+        }
+    }
+
+    pub(super) fn into_stats(self) -> Stats {
+        let Self { mut stats, windows, .. } = self;
+        for (shown, (counts, percentiles)) in stats.windows.iter_mut().zip(&windows) {
+            let both = percentiles.as_deref();
+            shown.fill(counts, both.map(|both| &both.run), both.map(|both| &both.late));
+        }
+        stats
+    }
+}
+
+impl WindowStats {
+    /// All but the time that it covers.
+    fn fill(&mut self, counts: &Counts, run: Option<&Histogram>, late: Option<&Histogram>) {
         let mean = |sum_ns: u64| Duration::from_nanos(sum_ns.checked_div(counts.runs.into()).unwrap_or(0));
+        let covered_ns = self.covered.as_nanos();
         let per_ns = |n: u64| if covered_ns == 0 { 0.0 } else { n as f64 / covered_ns as f64 };
-        WindowStats {
-            covered: Duration::from_nanos(covered_ns),
+        *self = Self {
+            covered: self.covered,
             runs: counts.runs.into(),
             tps: per_ns(counts.runs.into()) * 1e9,
             mspt: Distribution {
                 mean: mean(counts.run_ns),
                 max: Duration::from_nanos(counts.run_most_ns),
-                ..Distribution::of(percentiles.as_ref().map(|both| &both.run))
+                ..Distribution::of(run)
             },
             lateness: Distribution {
                 mean: mean(counts.late_ns),
                 max: Duration::from_nanos(counts.late_most_ns),
-                ..Distribution::of(percentiles.as_ref().map(|both| &both.late))
+                ..Distribution::of(late)
             },
             utilisation: per_ns(counts.run_ns.saturating_add(counts.closure_ns)),
             overruns: counts.overruns.into(),
             skipped: counts.skipped.into(),
             steals: counts.steals.into(),
             closure_time: Duration::from_nanos(counts.closure_ns),
-        }
+        };
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::rings::Past;
     use super::*;
 
     #[test]
     fn memory_is_as_promised() {
-        let all = size_of::<Recorder>();
+        let all = size_of::<Recorder>() + size_of::<Past<Counts, 6, 7>>();
         assert!(all <= 1024, "{all} bytes a tick");
-        let slices = size_of::<Rings<Box<Percentiles>, 4>>() / size_of::<Box<Percentiles>>();
-        let with_percentiles =
-            all + size_of::<Rings<Box<Percentiles>, 4>>() + slices * size_of::<Percentiles>();
-        // The pool's has some 64 more.
-        assert!(with_percentiles + 64 <= 32 * 1024, "{with_percentiles} bytes with percentiles");
+        let slices = size_of::<Past<Box<Percentiles>, 3, 4>>() / size_of::<Box<Percentiles>>() + 1;
+        let histograms =
+            slices * (size_of::<Box<Percentiles>>() + size_of::<Percentiles>()) + size_of::<usize>();
+        // The pool's have some 64 more.
+        assert!(all + histograms + 64 <= 32 * 1024, "{} bytes with percentiles", all + histograms);
     }
 }

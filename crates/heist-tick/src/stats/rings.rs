@@ -6,9 +6,9 @@
 //!
 //! | ring | windows | slices |
 //! |---|---|---|
-//! | short | 5 s, 15 s | `N` - 1 in 15 s, and the present one |
+//! | short | 5 s, 15 s | `S` in 15 s, and the present one |
 //! | middle | 1 min | 2, and the present one |
-//! | long | 5 min, 15 min | `N` - 1 in 15 min, and the present one |
+//! | long | 5 min, 15 min | `S` in 15 min, and the present one |
 
 use super::window::Window;
 
@@ -34,23 +34,45 @@ impl<T: Slice> Slice for Box<T> {
 /// How many slices the window of a minute has, besides the present one.
 const PER_MINUTE: usize = 2;
 
-/// The slices of all windows. `N` is one more than a multiple of three, so that a third of a ring is whole slices.
+/// The slices of all windows. `S` is a multiple of three, so that a third of a ring is whole slices, and `L` is one more.
 #[derive(Clone, Debug)]
-#[repr(C)]
-pub(super) struct Rings<T, const N: usize> {
-    /// The present slice, in front of those before it. The first of all fields, because each run touches it, and only it.
-    short: [T; N],
-    middle: [T; PER_MINUTE + 1],
-    long: [T; N],
+pub(super) struct Rings<T, const S: usize, const L: usize> {
+    /// The present slice: each run touches it, and only it.
+    present: T,
+    /// Made when the first slice ends: so it is far from the present one of any tick, and the runs of many ticks touch few pages of memory.
+    past: Option<Box<Past<T, S, L>>>,
 }
 
-impl<T: Slice, const N: usize> Rings<T, N> {
+#[derive(Clone, Debug)]
+pub(super) struct Past<T, const S: usize, const L: usize> {
+    /// Those before the present one.
+    short: [T; S],
+    middle: [T; PER_MINUTE + 1],
+    long: [T; L],
+}
+
+impl<T: Slice, const S: usize, const L: usize> Default for Past<T, S, L> {
+    fn default() -> Self {
+        let slice = |_| T::default();
+        Self {
+            short: std::array::from_fn(slice),
+            middle: std::array::from_fn(slice),
+            long: std::array::from_fn(slice),
+        }
+    }
+}
+
+impl<T: Slice, const S: usize, const L: usize> Rings<T, S, L> {
     const SHORT_NS: u64 = {
-        assert!(N % 3 == 1 && N > 1, "a third of the slices before the present one is one of the windows");
-        Window::Secs15.length_ns() / (N as u64 - 1)
+        assert!(
+            S.is_multiple_of(3) && S > 0,
+            "a third of the slices before the present one is one of the windows"
+        );
+        assert!(L == S + 1, "the long ring has the present slice as well");
+        Window::Secs15.length_ns() / S as u64
     };
     const MIDDLE_NS: u64 = Self::of_whole(Window::Min1.length_ns() / PER_MINUTE as u64);
-    const LONG_NS: u64 = Self::of_whole(Window::Min15.length_ns() / (N as u64 - 1));
+    const LONG_NS: u64 = Self::of_whole(Window::Min15.length_ns() / S as u64);
 
     /// The length of a slice, of which each slice of the short ring is in exactly one.
     const fn of_whole(slice_ns: u64) -> u64 {
@@ -59,12 +81,7 @@ impl<T: Slice, const N: usize> Rings<T, N> {
     }
 
     pub(super) fn new() -> Self {
-        let slice = |_| T::default();
-        Self {
-            short: std::array::from_fn(slice),
-            middle: std::array::from_fn(slice),
-            long: std::array::from_fn(slice),
-        }
+        Self { present: T::default(), past: None }
     }
 
     /// Makes room for what happens at the age `to_ns`, if the last that happened was at `from_ns` or before.
@@ -73,36 +90,40 @@ impl<T: Slice, const N: usize> Rings<T, N> {
         if from == to {
             return;
         }
-        let (present, before) = self.short.split_first_mut().expect("there is more than one");
-        self.middle[place(from_ns / Self::MIDDLE_NS, PER_MINUTE + 1)].merge(present);
-        self.long[place(from_ns / Self::LONG_NS, N)].merge(present);
-        before[place(from, N - 1)] = std::mem::take(present);
-        clear_between(before, from, to - 1);
-        clear_between(&mut self.middle, from_ns / Self::MIDDLE_NS, to_ns / Self::MIDDLE_NS);
-        clear_between(&mut self.long, from_ns / Self::LONG_NS, to_ns / Self::LONG_NS);
+        let Self { present, past } = self;
+        let past = past.get_or_insert_default();
+        past.middle[place(from_ns / Self::MIDDLE_NS, PER_MINUTE + 1)].merge(present);
+        past.long[place(from_ns / Self::LONG_NS, L)].merge(present);
+        past.short[place(from, S)] = std::mem::take(present);
+        clear_between(&mut past.short, from, to - 1);
+        clear_between(&mut past.middle, from_ns / Self::MIDDLE_NS, to_ns / Self::MIDDLE_NS);
+        clear_between(&mut past.long, from_ns / Self::LONG_NS, to_ns / Self::LONG_NS);
     }
 
     /// Adds what happens at the age up to which the rings have advanced.
     pub(super) fn record(&mut self, add: impl FnOnce(&mut T)) {
-        add(&mut self.short[0]);
+        add(&mut self.present);
     }
 
     /// The sum of a window that ends at `now_ns`, and how long it is, if the rings have advanced to `recorded_ns` and not beyond `now_ns`.
     pub(super) fn sum(&self, window: Window, recorded_ns: u64, now_ns: u64) -> (T, u64) {
+        let past = self.past.as_deref();
         let (ring, slice_ns, begun) = match window {
-            Window::Secs5 | Window::Secs15 => (&self.short[1..], Self::SHORT_NS, 0),
-            Window::Min1 => (&self.middle[..], Self::MIDDLE_NS, 1),
-            Window::Min5 | Window::Min15 => (&self.long[..], Self::LONG_NS, 1),
+            Window::Secs5 | Window::Secs15 => (past.map(|past| &past.short[..]), Self::SHORT_NS, 0),
+            Window::Min1 => (past.map(|past| &past.middle[..]), Self::MIDDLE_NS, 1),
+            Window::Min5 | Window::Min15 => (past.map(|past| &past.long[..]), Self::LONG_NS, 1),
         };
         let first = (now_ns / slice_ns).saturating_sub(window.length_ns() / slice_ns);
         let mut sum = T::default();
-        // Later slices have not been cleared yet, and nothing has happened in them.
-        for number in first..recorded_ns / slice_ns + begun {
-            sum.merge(&ring[place(number, ring.len())]);
+        if let Some(ring) = ring {
+            // Later slices have not been cleared yet, and nothing has happened in them.
+            for number in first..recorded_ns / slice_ns + begun {
+                sum.merge(&ring[place(number, ring.len())]);
+            }
         }
         // What is not yet in any ring.
         if first <= recorded_ns / slice_ns {
-            sum.merge(&self.short[0]);
+            sum.merge(&self.present);
         }
         (sum, now_ns - first * slice_ns)
     }
@@ -137,8 +158,8 @@ mod tests {
         }
     }
 
-    fn check<const N: usize>(steps: &[u64], more_ns: u64) -> Result<(), TestCaseError> {
-        let mut rings = Rings::<Vec<u64>, N>::new();
+    fn check<const S: usize, const L: usize>(steps: &[u64], more_ns: u64) -> Result<(), TestCaseError> {
+        let mut rings = Rings::<Vec<u64>, S, L>::new();
         let (mut now_ns, mut all) = (0, Vec::new());
         for step in steps {
             rings.advance(now_ns, now_ns + step);
@@ -155,7 +176,7 @@ mod tests {
             let expected: Vec<u64> = all.iter().copied().filter(|&at_ns| at_ns >= since_ns).collect();
             prop_assert_eq!(sum, expected, "{} at {}", window, now_ns);
             prop_assert!(covered_ns >= window.length_ns().min(now_ns));
-            let slices = if window == Window::Min1 { 2 } else { N as u64 - 1 };
+            let slices = if window == Window::Min1 { 2 } else { S as u64 };
             let longest = if window <= Window::Min1 { Window::Secs15.max(window) } else { Window::Min15 };
             prop_assert!(covered_ns < window.length_ns() + longest.length_ns() / slices);
         }
@@ -172,14 +193,14 @@ mod tests {
             ),
             more_ns in prop_oneof![Just(0), 0..20 * SECOND, 0..3000 * SECOND],
         ) {
-            check::<4>(&steps, more_ns)?;
-            check::<7>(&steps, more_ns)?;
+            check::<3, 4>(&steps, more_ns)?;
+            check::<6, 7>(&steps, more_ns)?;
         }
     }
 
     #[test]
     fn the_end_of_the_clock_is_no_edge() {
-        let mut rings = Rings::<Vec<u64>, 7>::new();
+        let mut rings = Rings::<Vec<u64>, 6, 7>::new();
         rings.advance(0, u64::MAX);
         rings.record(|slice| slice.push(1));
         for window in Window::ALL {

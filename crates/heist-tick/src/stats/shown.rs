@@ -66,6 +66,17 @@ pub struct Totals {
     pub panics: u64,
 }
 
+impl Totals {
+    pub(super) const fn add(&mut self, other: &Self) {
+        let Self { runs, overruns, steals, closures, panics } = self;
+        *runs += other.runs;
+        *overruns += other.overruns;
+        *steals += other.steals;
+        *closures += other.closures;
+        *panics += other.panics;
+    }
+}
+
 /// What has happened in one [`Window`].
 ///
 /// ```
