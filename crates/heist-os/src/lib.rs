@@ -154,6 +154,12 @@ pub trait System: Send + Sync + fmt::Debug {
         false
     }
 
+    /// Asks that the calling thread be given a CPU for this long at a time; for as long as others are, if it is `None`. One that asks for little
+    /// is given it sooner when it wakes up. False if that was refused.
+    fn set_slice(&self, _ns: Option<u64>) -> bool {
+        false
+    }
+
     /// Whether a wait for sockets can end at a nanosecond, and not only at a millisecond.
     fn has_fine_waits(&self) -> Option<bool> {
         None

@@ -97,6 +97,11 @@ pub const OVERTAKER_LOOK_EVERY: u32 = 16;
 /// Programs that compute in bursts have pauses of some milliseconds between them.
 pub const RESIDENT_KEPT_NS: u64 = 100_000_000;
 
+/// The thread that serves the driver while others compute asks the kernel for this much of a CPU at a time: the least there is.
+///
+/// Linux from 6.12 on lets a thread that wakes up and asks for less than the one that runs have its CPU at once.
+pub const RESIDENT_SLICE_NS: u64 = 100_000;
+
 /// Others' jobs and tasks run on top of a wait that cannot lend its permit to so many others at most.
 ///
 /// A wait that runs a task which waits, and so on, needs stack for all of them. Some kilobytes each leave most of a stack of 2 MiB.

@@ -261,7 +261,9 @@ impl Sleep {
         if me.permits().computing(&me.pool).all(|computes| computes) {
             if me.permits().words().settle(me.id()) {
                 let kept = Duration::from_nanos(tuning::RESIDENT_KEPT_NS);
-                self.resident_until.set(Some(Instant::now() + kept));
+                if self.resident_until.replace(Some(Instant::now() + kept)).is_none() {
+                    me.pool.system().set_slice(Some(tuning::RESIDENT_SLICE_NS));
+                }
             }
             return true;
         }
@@ -276,6 +278,7 @@ impl Sleep {
     fn end_residence(&self, me: &Me) {
         if self.resident_until.take().is_some() {
             me.permits().words().move_out(me.id());
+            me.pool.system().set_slice(None);
         }
     }
 }
