@@ -147,7 +147,7 @@ mod tests {
         let table = Table::new(&First);
         let nodes = [Some(1), Some(0), None, Some(1), Some(0)];
         for node in nodes {
-            table.enrol().expect("there is room").set_node(node);
+            table.enrol().expect("there is room").shared.set_node(node);
         }
         let places = places(Pin::None, 5);
         let mut ranks = vec![9];

@@ -131,6 +131,9 @@ impl Words {
     /// `thread` does not sit there any more.
     pub fn move_out(&self, thread: u16) {
         let (from, to) = (Ordering::Relaxed, Ordering::Relaxed);
-        let _ = self.resident.compare_exchange(u32::from(thread) + 1, 0, from, to);
+        // Only the thread itself writes that it is the one, so a look is enough for the others: guests come by here often.
+        if self.resident.load(Ordering::Relaxed) == u32::from(thread) + 1 {
+            let _ = self.resident.compare_exchange(u32::from(thread) + 1, 0, from, to);
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::forks::hot;
 use crate::queues::job::{Callee, halt_unwinding};
-use crate::worker::{Doing, Role, Worker, WorkerShared};
+use crate::worker::{Doing, Role, Vacant, Worker};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::Ordering;
 use heist_sync::process::Origin;
@@ -29,7 +29,7 @@ thread_local! {
 struct Place {
     pool: Weak<Pool>,
     /// `None` only while it is dropped, or used.
-    worker: Option<Arc<WorkerShared>>,
+    entry: Option<Vacant>,
     /// The lowest address of this thread's stack, if known.
     stack_end: Option<usize>,
     origin: Origin,
@@ -40,9 +40,9 @@ const STACK_LEAST: usize = 512 << 10;
 
 impl Place {
     fn of(pool: &Arc<Pool>) -> Option<Self> {
-        let worker = pool.threads().table().enrol()?;
+        let entry = pool.threads().table().enrol()?;
         let stack_end = pool.system().stack_end();
-        Some(Self { pool: Arc::downgrade(pool), worker: Some(worker), stack_end, origin: Origin::here() })
+        Some(Self { pool: Arc::downgrade(pool), entry: Some(entry), stack_end, origin: Origin::here() })
     }
 
     fn has_stack(&self) -> bool {
@@ -55,10 +55,10 @@ impl Drop for Place {
     fn drop(&mut self) {
         if self.origin.is_foreign() {
             // There is no table to give it back to, and others may point to it.
-            return std::mem::forget(self.worker.take());
+            return std::mem::forget(self.entry.take());
         }
-        if let (Some(pool), Some(worker)) = (self.pool.upgrade(), self.worker.take()) {
-            pool.threads().table().vacate(worker);
+        if let (Some(pool), Some(entry)) = (self.pool.upgrade(), self.entry.take()) {
+            pool.threads().table().vacate(entry);
         }
     }
 }
@@ -97,8 +97,8 @@ impl Drop for Joined {
             leave(worker);
         }
         if let Some(worker) = self.0.take() {
-            let (pool, shared) = worker.vacate();
-            pool.threads().table().vacate(shared);
+            let (pool, entry) = worker.vacate();
+            pool.threads().table().vacate(entry);
         }
     }
 }
@@ -119,13 +119,13 @@ pub fn visit(pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
     let mut result = Ok(());
     let mut index = None;
     if place.has_stack()
-        && let Some(shared) = place.worker.take()
+        && let Some(entry) = place.entry.take()
     {
-        index = pool.permits().open().borrow(shared.id());
-        place.worker = Some(match index {
-            None => shared,
+        index = pool.permits().open().borrow(entry.shared.id());
+        place.entry = Some(match index {
+            None => entry,
             Some(index) => {
-                let worker = Worker::new(Arc::clone(pool), shared, Role::Guest);
+                let worker = Worker::new(Arc::clone(pool), entry, Role::Guest);
                 // SAFETY: it stays in this frame, and `leave` comes below; the closure cannot unwind past it.
                 unsafe { enter(&worker, index) };
                 result = halt_unwinding(callee);
@@ -159,10 +159,10 @@ pub fn adopt_current_thread(pool: &Arc<Pool>, index: usize) -> bool {
     if !hot().worker().is_null() || JOINED.try_with(|_| ()).is_err() || Worker::has_inherited_forks(hot()) {
         return false;
     }
-    let Some(shared) = pool.threads().table().enrol() else { return false };
-    let got = pool.permits().open().acquire(shared.id(), index);
+    let Some(entry) = pool.threads().table().enrol() else { return false };
+    let got = pool.permits().open().acquire(entry.shared.id(), index);
     debug_assert_eq!(got, Some(index));
-    let joined = Box::new(Joined(Some(Worker::new(Arc::clone(pool), shared, Role::Guest))));
+    let joined = Box::new(Joined(Some(Worker::new(Arc::clone(pool), entry, Role::Guest))));
     if let Some(worker) = &joined.0 {
         worker.shared().own().is_maker.store(true, Ordering::Relaxed);
         // SAFETY: the box does not move, and leaves when it is dropped, at the latest when this thread ends.

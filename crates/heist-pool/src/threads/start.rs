@@ -3,7 +3,7 @@
 use crate::pool::{Handler, Pool};
 use crate::process::end_child;
 use crate::queues::job::halt_unwinding;
-use crate::worker::{Doing, Role, Worker, WorkerShared};
+use crate::worker::{Doing, Role, Vacant, Worker, WorkerShared};
 use heist_sync::atomic::Ordering;
 use heist_sync::{StdArc as Arc, lock, thread};
 use std::io;
@@ -12,22 +12,24 @@ use std::io;
 pub struct ThreadStart {
     pool: Arc<Pool>,
     worker: Arc<WorkerShared>,
+    /// Its entry, until it runs.
+    entry: Option<Vacant>,
     /// `None` for a thread without a permit.
     index: Option<u16>,
     role: Role,
     /// What name and handlers are told.
     shown: u16,
     is_searcher: bool,
-    has_run: bool,
 }
 
 impl ThreadStart {
     fn new(pool: &Arc<Pool>, index: Option<u16>, role: Role, is_searcher: bool) -> io::Result<Self> {
         let threads = pool.threads();
-        let worker = threads.table.enrol().ok_or_else(|| io::Error::other("too many threads in one pool"))?;
+        let entry = threads.table.enrol().ok_or_else(|| io::Error::other("too many threads in one pool"))?;
+        let worker = Arc::clone(&entry.shared);
         threads.live.fetch_add(1, Ordering::Relaxed);
         let shown = index.unwrap_or(worker.id() % pool.parallelism() as u16);
-        Ok(Self { pool: Arc::clone(pool), worker, index, role, shown, is_searcher, has_run: false })
+        Ok(Self { pool: Arc::clone(pool), worker, entry: Some(entry), index, role, shown, is_searcher })
     }
 
     /// A thread of the new pool that will run with `index`.
@@ -147,10 +149,10 @@ impl ThreadStart {
              example by std::thread::spawn(move || thread.run())"
         );
         let unwinding = Abort;
-        self.has_run = true;
+        let entry = self.entry.take().expect("it runs once");
         let pool = Arc::clone(&self.pool);
         let _enlisted = super::named::Enlisted::new(pool.threads(), self.worker.id());
-        let worker = Worker::new(Arc::clone(&pool), Arc::clone(&self.worker), self.role);
+        let worker = Worker::new(Arc::clone(&pool), entry, self.role);
         let has_handler = pool.config().start_handler.is_some();
         // SAFETY: `worker` stays in this frame, and `leave` comes below, on this thread; nothing in between unwinds.
         unsafe { worker.enter(self.index, self.is_searcher && !has_handler) };
@@ -170,8 +172,8 @@ impl ThreadStart {
         }
         // The exit handler may have spawned something, or asked for its index.
         worker.leave();
-        let (pool, shared) = worker.vacate();
-        pool.threads().table.vacate(shared);
+        let (pool, entry) = worker.vacate();
+        pool.threads().table.vacate(entry);
         std::mem::forget(unwinding);
         // From here on `self` is only a place to be given back.
     }
@@ -184,11 +186,11 @@ impl Drop for ThreadStart {
             return;
         }
         let threads = self.pool.threads();
-        if !self.has_run {
+        if let Some(entry) = self.entry.take() {
             if let Some(index) = self.index {
                 self.pool.permits().open().unstarted(index);
             }
-            threads.table.vacate(Arc::clone(&self.worker));
+            threads.table.vacate(entry);
         }
         let guard = lock(&threads.left);
         if threads.live.fetch_sub(1, Ordering::AcqRel) == 1 {

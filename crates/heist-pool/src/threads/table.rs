@@ -1,7 +1,7 @@
 //! All threads that ever worked for the pool, by number. Entries are added and reused, never removed while the pool lives, so
 //! thieves walk them without a lock.
 
-use crate::worker::WorkerShared;
+use crate::worker::{Vacant, WorkerShared};
 use heist_os::System;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{Mutex, StdArc as Arc, lock};
@@ -23,7 +23,7 @@ pub struct Table {
     buckets: [OnceLock<Box<[Entry]>>; BUCKETS],
     len: AtomicUsize,
     /// Entries whose thread has left.
-    vacant: Mutex<Vec<Arc<WorkerShared>>>,
+    vacant: Mutex<Vec<Vacant>>,
 }
 
 fn bucket_of(n: usize) -> (usize, usize) {
@@ -82,28 +82,28 @@ impl Table {
     }
 
     /// An entry for a thread that joins: a vacant one, or a new one. `None` when there are as many as numbers.
-    pub fn enrol(&self) -> Option<Arc<WorkerShared>> {
+    pub fn enrol(&self) -> Option<Vacant> {
         let mut vacant = lock(&self.vacant);
-        if let Some(worker) = vacant.pop() {
-            return Some(worker);
+        if let Some(entry) = vacant.pop() {
+            return Some(entry);
         }
         // Under the lock: only one thread adds at a time.
         let n = self.len();
         if n >= MOST {
             return None;
         }
-        let worker = Arc::new(WorkerShared::new(n as u16, self.system));
+        let entry = Vacant::new(n as u16, self.system);
         let (k, at) = bucket_of(n);
         let bucket = self.buckets[k].get_or_init(|| (0..FIRST << k).map(|_| Entry::new()).collect());
-        bucket[at].get_or_init(|| Arc::clone(&worker));
+        bucket[at].get_or_init(|| Arc::clone(&entry.shared));
         self.len.store(n + 1, Ordering::Release);
-        Some(worker)
+        Some(entry)
     }
 
-    /// The thread behind `worker` has left.
-    pub fn vacate(&self, worker: Arc<WorkerShared>) {
-        worker.set_number(None);
-        lock(&self.vacant).push(worker);
+    /// The thread that had this entry has left.
+    pub fn vacate(&self, entry: Vacant) {
+        entry.shared.set_number(None);
+        lock(&self.vacant).push(entry);
     }
 }
 
@@ -130,11 +130,11 @@ mod tests {
         let all: Vec<_> = (0..100).map(|_| table.enrol().unwrap()).collect();
         assert_eq!(table.len(), 100);
         for (n, w) in all.iter().enumerate() {
-            assert_eq!(w.id(), n as u16);
-            assert!(std::ptr::eq(table.get(n).unwrap(), &**w));
+            assert_eq!(w.shared.id(), n as u16);
+            assert!(std::ptr::eq(table.get(n).unwrap(), &*w.shared));
         }
         table.vacate(all.into_iter().nth(40).unwrap());
-        assert_eq!(table.enrol().unwrap().id(), 40);
+        assert_eq!(table.enrol().unwrap().shared.id(), 40);
         assert_eq!(table.len(), 100);
         assert!(table.get(100).is_none());
     }

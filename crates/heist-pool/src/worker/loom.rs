@@ -42,9 +42,9 @@ fn pool(permits: usize) -> Arc<Pool> {
 
 /// Runs `f` on the calling thread as a worker without a permit.
 fn enrol<R>(pool: &Arc<Pool>, f: impl FnOnce(&Worker) -> R) -> R {
-    let shared = pool.threads().table().enrol().unwrap();
+    let entry = pool.threads().table().enrol().unwrap();
     pool.threads().guests.fetch_add(1, Ordering::Relaxed);
-    let worker = Worker::new(pool.clone(), shared, Role::Holder);
+    let worker = Worker::new(pool.clone(), entry, Role::Holder);
     // SAFETY: `worker` stays in this frame for as long as its thread uses it, and loom's hot blocks stay for ever. Nobody
     // leaves: that is a model of its own, and loom 0.7 cannot order the counts of three visitors (an assertion of its own).
     unsafe { worker.enter(None, false) };

@@ -18,7 +18,7 @@ mod tasks;
 mod wait;
 
 pub use orphan::Inherited;
-pub use shared::{Doing, Role, WorkerShared};
+pub use shared::{Doing, Role, Vacant, WorkerShared};
 pub(crate) use shared::{Given, Status};
 pub use wait::{Own, Spawned};
 
@@ -33,8 +33,8 @@ use crate::recorder::asleep::Asleep;
 use aside::Aside;
 use find::{Found, Search};
 use heist_policy as policy;
+use heist_sync::StdArc as Arc;
 use heist_sync::planted::is_planted;
-use heist_sync::{StdArc as Arc, lock};
 use heist_trace::Kind;
 use me::Me;
 use orphan::Orphaned;
@@ -68,8 +68,8 @@ pub struct Worker {
 
 impl Worker {
     /// Enrols the calling thread. `role` is `Guest` for a thread without the loop at the bottom of its stack.
-    pub(crate) fn new(pool: Arc<Pool>, shared: Arc<WorkerShared>, role: Role) -> Self {
-        let spawned = lock(&shared.vacant_end).take().expect("a vacant entry has its owner's end");
+    pub(crate) fn new(pool: Arc<Pool>, vacant: Vacant, role: Role) -> Self {
+        let Vacant { shared, end: spawned } = vacant;
         // The same in each run of a model; threads only have to differ from each other.
         let seed = (u64::from(shared.id()) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // A guest's place is kept by its thread, and the number with it: asking is a system call.
@@ -125,11 +125,10 @@ impl Worker {
         self.me.spend_on(WorkerState::Gone);
     }
 
-    /// Gives the queue's end back to the entry, for the next thread.
-    pub(crate) fn vacate(self) -> (Arc<Pool>, Arc<WorkerShared>) {
-        let Me { pool, shared, spawned, .. } = self.me;
-        *lock(&shared.vacant_end) = Some(spawned);
-        (pool, shared)
+    /// The entry, for the next thread.
+    pub(crate) fn vacate(self) -> (Arc<Pool>, Vacant) {
+        let Me { pool, shared, spawned: end, .. } = self.me;
+        (pool, Vacant { shared, end })
     }
 
     /// The calling thread's, if it belongs to a pool.

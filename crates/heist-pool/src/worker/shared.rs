@@ -10,7 +10,7 @@ use crossbeam_utils::CachePadded;
 use heist_deque::{Owner, Thief};
 use heist_os::{AffinityHint, ThreadNumber, WokenFor};
 use heist_sync::atomic::{AtomicU32, Ordering};
-use heist_sync::{Mutex, Parker, StdArc as Arc, std_atomic};
+use heist_sync::{Parker, StdArc as Arc, std_atomic};
 use heist_trace::Ring;
 use std::sync::OnceLock;
 
@@ -95,8 +95,6 @@ pub struct WorkerShared {
     pub(crate) stack: Stack,
     /// Jobs of scopes and detached ones that its thread has spawned.
     pub(crate) spawned: Thief<JobRef>,
-    /// The other end of that, while no thread has it.
-    pub(crate) vacant_end: Mutex<Option<Owner<JobRef>>>,
     pub(crate) tasks: RunQueue,
     parker: Arc<Parker>,
     /// What was given to the thread: one more than an index, `TASKS`, `LEAVE`, or 0 for nothing.
@@ -120,6 +118,20 @@ pub struct WorkerShared {
     pub(crate) affinity: AffinityHint,
 }
 
+/// An entry of the pool's table that no thread uses, with what only its thread may have.
+pub struct Vacant {
+    pub(crate) shared: Arc<WorkerShared>,
+    /// The other end of `shared.spawned`.
+    pub(super) end: Owner<JobRef>,
+}
+
+impl Vacant {
+    pub(crate) fn new(id: u16, system: &'static dyn heist_os::System) -> Self {
+        let (end, spawned) = heist_deque::deque();
+        Self { shared: Arc::new(WorkerShared::new(id, spawned, system)), end }
+    }
+}
+
 /// What a sleeping thread was given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Given {
@@ -135,13 +147,11 @@ const TASKS: u32 = u32::MAX;
 const LEAVE: u32 = u32::MAX - 1;
 
 impl WorkerShared {
-    pub(crate) fn new(id: u16, system: &'static dyn heist_os::System) -> Self {
-        let (owner, spawned) = heist_deque::deque();
+    fn new(id: u16, spawned: Thief<JobRef>, system: &'static dyn heist_os::System) -> Self {
         Self {
             id,
             stack: Stack::default(),
             spawned,
-            vacant_end: Mutex::new(Some(owner)),
             tasks: RunQueue::new(),
             parker: Arc::new(Parker::new()),
             given: AtomicU32::new(0),
