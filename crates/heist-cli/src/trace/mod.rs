@@ -3,9 +3,11 @@
 mod replay;
 mod summary;
 
+use crate::arguments::{self, file, flag};
+use crate::json::{self, Value};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use heist::trace::Trace;
 use replay::Replay;
-use serde_json::Value;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 use summary::Summary;
 
 /// Shown below the help.
-pub const EXAMPLES: &str = "Examples:
+const EXAMPLES: &str = "Examples:
   HEIST_TRACE=run.json ./program          record a run
   heist trace run.json                    what happened in it
   heist trace run.json --json             the same, for a script
@@ -22,17 +24,43 @@ pub const EXAMPLES: &str = "Examples:
 
 Exit codes: 0, 1 if the file cannot be read or is no trace, 2 for arguments that make no sense.";
 
+/// The command's name.
+pub const NAME: &str = "trace";
+
+/// What it can be given.
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("What happened in a recorded run, or the recording in another form")
+        .after_help(EXAMPLES)
+        .args([
+            Arg::new("file")
+                .value_name("FILE")
+                .help("What HEIST_TRACE, a flight recorder, or a program by `write_chrome` or `write_binary` has written")
+                .value_parser(value_parser!(PathBuf))
+                .required(true),
+            file(
+                "convert",
+                "Write it here instead of the summary: as Chrome trace-event JSON for ui.perfetto.dev (.json), or as a page (.html)",
+            ),
+            flag("json", "The summary as JSON"),
+        ])
+}
+
 /// Plain arguments, as given.
-#[derive(clap::Args)]
 pub struct Arguments {
-    /// What HEIST_TRACE, a flight recorder, or a program by `write_chrome` or `write_binary` has written
     file: PathBuf,
-    /// Write it here instead of the summary: as Chrome trace-event JSON for ui.perfetto.dev (.json), or as a page (.html)
-    #[arg(long, value_name = "FILE")]
     convert: Option<PathBuf>,
-    /// The summary as JSON
-    #[arg(long)]
     json: bool,
+}
+
+impl From<&ArgMatches> for Arguments {
+    fn from(given: &ArgMatches) -> Self {
+        Self {
+            file: arguments::given(given, "file"),
+            convert: given.get_one("convert").cloned(),
+            json: given.get_flag("json"),
+        }
+    }
 }
 
 /// What a binary trace begins with.
@@ -109,7 +137,7 @@ fn page_of(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<
 /// Reads one item after another: each stands on a line of its own. The end may be missing.
 fn read_json(
     mut input: impl BufRead,
-    mut to: impl FnMut(&str) -> Result<(), serde_json::Error>,
+    mut to: impl FnMut(&str) -> Result<(), json::Error>,
 ) -> Result<(), String> {
     let mut line = String::new();
     let mut number = 0;
@@ -140,13 +168,13 @@ struct Lines<F> {
     to: F,
 }
 
-impl<F: FnMut(&str) -> Result<(), serde_json::Error>> Write for Lines<F> {
+impl<F: FnMut(&str) -> Result<(), json::Error>> Write for Lines<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend_from_slice(part);
             if part.ends_with(b"\n") {
                 let line = std::str::from_utf8(&self.line).map_err(io::Error::other)?;
-                (self.to)(line)?;
+                (self.to)(line).map_err(io::Error::other)?;
                 self.line.clear();
             }
         }
@@ -159,7 +187,7 @@ impl<F: FnMut(&str) -> Result<(), serde_json::Error>> Write for Lines<F> {
 }
 
 /// The item on a line, without the comma after it; `None` for the array's edges.
-fn item(line: &str) -> Result<Option<Value>, serde_json::Error> {
+fn item(line: &str) -> Result<Option<Value<'_>>, json::Error> {
     let text = line.trim().trim_end_matches(',');
-    if matches!(text, "[" | "]" | "") { Ok(None) } else { serde_json::from_str(text).map(Some) }
+    if matches!(text, "[" | "]" | "") { Ok(None) } else { Value::read(text).map(Some) }
 }
