@@ -52,7 +52,7 @@ impl From<&ArgMatches> for Arguments {
 }
 
 /// Runs all parts and tells about them.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let Arguments { workers, width, trace, svg } = arguments;
     if *workers == 0 {
         return Err("--workers 0: a pool has at least one worker".into());

@@ -66,7 +66,7 @@ impl From<&ArgMatches> for Arguments {
 }
 
 /// Looks at everything and tells about it.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Box<dyn Error>> {
     let facts = Facts::gather(arguments.workers, arguments.root.as_deref(), !arguments.skip_noise)?;
     let warnings = warnings::of(&facts);
     if arguments.json {

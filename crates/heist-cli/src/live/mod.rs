@@ -72,7 +72,7 @@ impl From<&ArgMatches> for Arguments {
 }
 
 /// Serves the demonstration, or tells how a program is served.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     if !arguments.demo {
         return Ok(explain(arguments.json, out)?);
     }
@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-fn explain(is_json: bool, out: &mut impl Write) -> std::io::Result<()> {
+fn explain(is_json: bool, out: &mut dyn Write) -> std::io::Result<()> {
     const FEATURE: &str = "heist = { version = \\\"0.1\\\", features = [\\\"live\\\"] }";
     const VARIABLE: &str = "HEIST_LIVE=127.0.0.1:7878 ./my-program";
     if is_json {

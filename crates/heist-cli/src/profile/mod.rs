@@ -77,7 +77,7 @@ impl From<&ArgMatches> for Arguments {
 }
 
 /// Runs the program, or reads a file, and tells about it on standard error: the standard output is the program's.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Box<dyn Error>> {
     let (figures, code) = match &arguments.read {
         Some(file) => (read(file)?, ExitCode::SUCCESS),
         None => match run::measured(&arguments.command)? {

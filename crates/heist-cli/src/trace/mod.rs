@@ -67,20 +67,20 @@ impl From<&ArgMatches> for Arguments {
 const MAGIC: &[u8] = b"heisttrc";
 
 /// Converts, or sums up.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let Arguments { file, convert, json } = arguments;
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let mut input = BufReader::new(File::open(file).map_err(|error| named(&error))?);
     let is_binary = input.fill_buf().map_err(|error| named(&error))?.starts_with(MAGIC);
     if let Some(path) = convert {
-        return convert_to(path, input, is_binary).map_err(|error| named(&error).into());
+        return convert_to(path, &mut input, is_binary).map_err(|error| named(&error).into());
     }
     let mut summary = Summary::default();
     if is_binary {
         let mut lines = Lines { line: Vec::new(), to: |line: &str| summary.line(line) };
         Trace::convert_binary(input, &mut lines).map_err(|error| named(&error))?;
     } else {
-        read_json(input, |line| summary.line(line)).map_err(|error| named(&error))?;
+        read_json(&mut input, &mut |line| summary.line(line)).map_err(|error| named(&error))?;
     }
     let summary = summary.finish();
     if *json {
@@ -96,7 +96,7 @@ fn has_colours() -> bool {
 }
 
 /// Not over the file that is read, and not half: what fails leaves nothing behind.
-fn convert_to(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
+fn convert_to(path: &Path, input: &mut dyn BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
     if path.extension().is_some_and(|extension| extension == "html") {
         return page_of(path, input, is_binary);
     }
@@ -118,12 +118,12 @@ fn convert_to(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), B
 }
 
 /// The page of `heist live`, with the recording inside.
-fn page_of(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
+fn page_of(path: &Path, input: &mut dyn BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
     let mut replay = Replay::default();
     if is_binary {
         Trace::convert_binary(input, &mut Lines { line: Vec::new(), to: |line: &str| replay.line(line) })?;
     } else {
-        read_json(input, |line| replay.line(line))?;
+        read_json(input, &mut |line| replay.line(line))?;
     }
     let html = heist::live::self_contained(replay.finish());
     let mut output =
@@ -136,8 +136,8 @@ fn page_of(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<
 
 /// Reads one item after another: each stands on a line of its own. The end may be missing.
 fn read_json(
-    mut input: impl BufRead,
-    mut to: impl FnMut(&str) -> Result<(), json::Error>,
+    input: &mut dyn BufRead,
+    to: &mut dyn FnMut(&str) -> Result<(), json::Error>,
 ) -> Result<(), String> {
     let mut line = String::new();
     let mut number = 0;

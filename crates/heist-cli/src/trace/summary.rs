@@ -193,7 +193,7 @@ impl Summary {
     }
 
     /// For people.
-    pub fn write(&self, out: &mut impl Write, has_colours: bool) -> io::Result<()> {
+    pub fn write(&self, out: &mut dyn Write, has_colours: bool) -> io::Result<()> {
         let bold = |text: &str| if has_colours { format!("\x1b[1m{text}\x1b[0m") } else { text.into() };
         let took_us = self.took_us();
         let pools = self.pools.keys().filter(|&&pool| pool != 0).count();
