@@ -8,32 +8,17 @@ export CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_INCREMENTAL
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 
 # say STEP: how long the one before took, and when this one begins.
-step="" begun=0
+step="" begun=0 took=""
 say() {
-    if [ -n "$step" ]; then printf -- '-- %s took %ss\n' "$step" $((SECONDS - begun)); fi
+    if [ -n "$step" ]; then
+        printf -- '-- %s took %ss\n' "$step" $((SECONDS - begun))
+        took+=$(printf '%5ss  %s' $((SECONDS - begun)) "$step")$'\n'
+    fi
     step=$1 begun=$SECONDS
     printf '\n== %s (%ss)\n' "$step" "$SECONDS"
 }
-
-# again VARIABLE=VALUE CRATE...: once more with that in the environment, the binaries that `cargo test --workspace` has built. Naming
-# crates to cargo instead would choose other features of what they depend on, and build it all again.
-again() {
-    local setting=$1 list folder binary
-    shift
-    list=$(cargo test --workspace --no-run --quiet --message-format=json | python3 -c '
-import json, os, sys
-found = 0
-for message in map(json.loads, sys.stdin):
-    if message.get("executable") and message["profile"]["test"]:
-        folder = os.path.dirname(message["manifest_path"])
-        if os.path.basename(folder) in sys.argv[1:]:
-            print(folder, message["executable"], sep="\t")
-            found += 1
-sys.exit(0 if found else "no tests of " + " ".join(sys.argv[1:]))' "$@")
-    while IFS=$'\t' read -r folder binary; do
-        (cd "$folder" && env "$setting" "$binary" --quiet --skip in_fenced_mode </dev/null) || { echo "failed with $setting: $binary" >&2; return 1; }
-    done <<<"$list"
-}
+# What has taken how long, however it ends.
+trap 'printf "\n%s%5ss  in all\n" "$took" "$SECONDS"' EXIT
 
 say "format";  cargo fmt --all -- --check
 say "clippy";  cargo clippy --workspace --all-targets -- -D warnings
@@ -46,18 +31,17 @@ others=$(cargo tree -p heist --no-default-features -e normal --prefix none | awk
 [ "$(wc -l <<<"$others")" -le 6 ] || { echo "too many crates of others without features:" $others >&2; exit 1; }
 say "docs";    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 say "tests, build"; cargo test --workspace --quiet --no-run
-# Without what they run again with fenced forks: all of them are, below.
-say "tests";   cargo test --workspace --quiet -- --skip in_fenced_mode
+nodes=$PWD/crates/heist/tests/fixtures/two_nodes
+say "tests; again with fenced forks, without hints from the system, on two made-up nodes"
+python3 check/tests.py "HEIST_FENCED=1:heist,heist-async,heist-pool,heist-deque" "HEIST_OS_HINTS=0:heist,heist-async,heist-pool" \
+    "HEIST_TOPOLOGY=$nodes:heist,heist-async,heist-pool"
 say "tests, features"; cargo test --quiet -p heist-async --features hyper,signal,tracing
 cargo test --quiet -p heist --features tracing --doc trace::
-say "tests, fenced forks"; again HEIST_FENCED=1 heist heist-async heist-pool heist-deque
-say "tests, without hints from the system"; again HEIST_OS_HINTS=0 heist heist-async heist-pool
-say "tests, on two made-up nodes"; again "HEIST_TOPOLOGY=$PWD/crates/heist/tests/fixtures/two_nodes" heist heist-async heist-pool
 say "the live page in a browser"; bash check/browser.sh
 say "stress";  cargo test --release --quiet -p heist --test stress
 say "loom";    bash check/loom.sh
 say "shuttle"; bash check/shuttle.sh
 say "planted bugs"; bash check/planted.sh
 say "rayon-core's published tests"; bash check/rayon.sh
-say "benchmarks build, and their own tests pass"; cargo test --release --quiet --manifest-path bench/Cargo.toml
+say "benchmarks build, and their own tests pass"; cargo test --quiet --manifest-path bench/Cargo.toml
 say "all good"

@@ -3,8 +3,8 @@
 # Always with the planted bugs, of which HEIST_PLANTED chooses one at run time, and none if it is not set: `is_planted` touches
 # nothing that loom sees, so the models explore as much as without.
 export RUSTFLAGS="--cfg heist_model --cfg heist_loom --cfg heist_planted"
-# loom aborts on a deadlock, and an abort symbolises its backtrace: minutes, with debug information.
-export CARGO_PROFILE_RELEASE_DEBUG=0 RUST_BACKTRACE=0
+# loom aborts on a deadlock, and an abort symbolises its backtrace.
+export RUST_BACKTRACE=0
 # A directory of its own: other flags would throw away what other checks have built.
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom
 # How many models run at once. Each has one thread that computes.
@@ -13,7 +13,7 @@ at_once=2
 # Builds the models; $binaries is then one line for each test binary.
 build_models() {
     local log
-    log=$(cargo test --release -p heist-deque -p heist-trace -p heist-pool -p heist-async -p heist-tick --lib --test 'loom_*' --no-run 2>&1) ||
+    log=$(cargo test --profile model -p heist-deque -p heist-trace -p heist-pool -p heist-async -p heist-tick --lib --test 'loom_*' --no-run 2>&1) ||
         { echo "$log" >&2; exit 2; }
     binaries=$(sed -n 's/.*Executable.*(\(.*\))/\1/p' <<<"$log")
     export binaries

@@ -18,7 +18,7 @@ $src/worker/park.rs $src/worker/shared.rs $src/worker/wait.rs"
 # file:text:mutation, with a reason. Text is the line without its indentation.
 allowed=$(cat "$root/check/mutate-orderings.allowed")
 
-export RUSTFLAGS="--cfg heist_model --cfg heist_loom" CARGO_PROFILE_RELEASE_DEBUG=0 RUST_BACKTRACE=0
+export RUSTFLAGS="--cfg heist_model --cfg heist_loom" RUST_BACKTRACE=0
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 tar cf - --exclude=./target --exclude=./.git --exclude=./bench . | tar xf - -C "$copy"
@@ -63,7 +63,7 @@ mutate() {
 # Runs all models until one fails; prints its name, or nothing if none does.
 killer() {
     local binary model code
-    cargo test --release -p heist-pool --lib --no-run >"$copy/log" 2>&1 || { echo "does not build"; return; }
+    cargo test --profile model -p heist-pool --lib --no-run >"$copy/log" 2>&1 || { echo "does not build"; return; }
     binary=$(sed -n 's/.*Executable.*(\(.*\))/\1/p' "$copy/log")
     for model in $("$binary" --list 2>/dev/null | sed -n 's/: test$//p' | grep loom::); do
         code=$( (timeout 120 "$binary" --exact "$model" >/dev/null 2>&1; echo $?) 2>/dev/null)

@@ -9,4 +9,4 @@ cd "$(dirname "$0")/.."
 export RUSTFLAGS="--cfg heist_model --cfg heist_shuttle"
 export RUST_BACKTRACE="${RUST_BACKTRACE:-0}"
 
-cargo test -q --release -p heist --test shuttle_pool --test shuttle_tasks --test shuttle_ticks -- ${1+--exact "$1" --nocapture}
+cargo test -q --profile model -p heist --test shuttle_pool --test shuttle_tasks --test shuttle_ticks -- ${1+--exact "$1" --nocapture}

@@ -1,5 +1,6 @@
 //! The `heist` command: something to look at.
 
+mod arguments;
 mod demo;
 mod doctor;
 mod json;
@@ -7,52 +8,60 @@ mod live;
 mod profile;
 mod trace;
 
-use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-#[derive(Parser)]
-#[command(name = "heist", version, about = "A work-stealing runtime, to be seen at work")]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// A tour in under a minute: uneven work, one spawner, recursion, tasks that block, ticks; each with a timeline
-    Demo(demo::Arguments),
-    /// How many workers a pool would have here and why, and what on this machine slows it down
-    #[command(after_help = doctor::EXIT_CODES)]
-    Doctor(doctor::Arguments),
-    /// A page in the browser that draws what a program's pools do; with --demo, four workers that steal from each other
-    #[command(after_help = live::EXAMPLES)]
-    Live(live::Arguments),
-    /// What happened in a recorded run, or the recording in another form
-    #[command(after_help = trace::EXAMPLES)]
-    Trace(trace::Arguments),
-    /// How parallel a program is that uses heist, and how fast it would be with more workers
-    #[command(after_help = profile::MORE)]
-    Profile(profile::Arguments),
+fn command() -> clap::Command {
+    clap::Command::new("heist")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A work-stealing runtime, to be seen at work")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands([
+            demo::command(),
+            doctor::command(),
+            live::command(),
+            trace::command(),
+            profile::command(),
+        ])
 }
 
 fn main() -> ExitCode {
-    let Arguments { command } = Arguments::parse();
+    let matches = command().get_matches();
     let mut out = std::io::stdout().lock();
-    let (outcome, failed) = match command {
-        Command::Demo(arguments) => {
-            (demo::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
+    let (outcome, failed) = match matches.subcommand().expect("one is required") {
+        (demo::NAME, given) => {
+            (demo::run(&given.into(), &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
-        Command::Live(arguments) => {
-            (live::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
+        (live::NAME, given) => {
+            (live::run(&given.into(), &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
-        Command::Trace(arguments) => {
-            (trace::run(&arguments, &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
+        (trace::NAME, given) => {
+            (trace::run(&given.into(), &mut out).map(|()| ExitCode::SUCCESS), ExitCode::FAILURE)
         }
-        Command::Doctor(arguments) => (doctor::run(&arguments, &mut out), ExitCode::from(doctor::FAILED)),
-        Command::Profile(arguments) => (profile::run(&arguments, &mut out), ExitCode::from(profile::FAILED)),
+        (doctor::NAME, given) => (doctor::run(&given.into(), &mut out), ExitCode::from(doctor::FAILED)),
+        (profile::NAME, given) => (profile::run(&given.into(), &mut out), ExitCode::from(profile::FAILED)),
+        (name, _) => unreachable!("{name} is no command"),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("heist: {error}");
         failed
     })
+}
+
+#[cfg(test)]
+mod tests {
+    /// Defaults can be parsed, names that are asked for exist, nothing is there twice.
+    #[test]
+    fn all_arguments_make_sense() {
+        super::command().debug_assert();
+        let ask = |arguments: &[&str], read: fn(&clap::ArgMatches)| {
+            let matches = super::command().try_get_matches_from(["heist"].iter().chain(arguments)).unwrap();
+            read(matches.subcommand().unwrap().1);
+        };
+        ask(&["demo"], |given| drop(super::demo::Arguments::from(given)));
+        ask(&["doctor"], |given| drop(super::doctor::Arguments::from(given)));
+        ask(&["live"], |given| drop(super::live::Arguments::from(given)));
+        ask(&["trace", "a"], |given| drop(super::trace::Arguments::from(given)));
+        ask(&["profile", "--", "a"], |given| drop(super::profile::Arguments::from(given)));
+    }
 }

@@ -64,7 +64,7 @@ fn a_program_that_uses_heist_is_measured() {
     assert_eq!(told["forks"], 31);
     assert_eq!(told["sites"][0]["forks"], 31);
     let name = told["sites"][0]["name"].as_str().unwrap();
-    assert!(name.contains("sum, closure 2") || name.contains("call"), "{name}");
+    assert!(name.contains("sum, closure 3") || name.contains("call"), "{name}");
     assert_eq!(told["predictions"].as_array().unwrap().len(), 9);
     assert!(told["work_ns"].as_u64().unwrap() >= told["span_ns"].as_u64().unwrap());
     assert!(std::fs::read_to_string(&svg).unwrap().ends_with("</svg>\n"));

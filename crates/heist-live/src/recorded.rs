@@ -57,7 +57,7 @@ impl Recorded {
             place.or_else(|| pool.last_index(thread))
         };
         let Self { reader, threads } = self;
-        reader.read(pool, |thread, _, events, lost| {
+        reader.read(pool, &mut |thread, _, events, lost| {
             let inside = threads.entry(thread).or_default();
             if lost.0 > 0 {
                 *inside = Inside::default();

@@ -25,10 +25,10 @@ impl Follower {
     /// Starts the thread for `pool`.
     pub fn start(&self, pool: &Arc<Pool>) -> io::Result<()> {
         let (pool, is_asleep) = (Arc::downgrade(pool), Arc::clone(&self.is_asleep));
-        let builder = std::thread::Builder::new().name("heist-limits".into());
         let mut limits = Limits::new();
         let allowed = limits.workers(0);
-        let handle = builder.spawn(move || follow(&pool, &is_asleep, limits, allowed))?;
+        let run = Box::new(move || follow(&pool, &is_asleep, limits, allowed));
+        let handle = heist_sync::start_thread("heist-limits", run)?;
         let _ = self.thread.set(handle.thread().clone());
         Ok(())
     }

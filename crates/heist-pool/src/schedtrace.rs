@@ -24,8 +24,8 @@ pub(crate) fn start() {
             "HEIST_SCHEDTRACE={value:?} is not a number of milliseconds; unset it or give one, for example 1000"
         ));
     };
-    let printer = std::thread::Builder::new().name("heist-schedtrace".into());
-    if let Err(error) = printer.spawn(move || print_every(Duration::from_millis(period))) {
+    let print = Box::new(move || print_every(Duration::from_millis(period)));
+    if let Err(error) = heist_sync::start_thread("heist-schedtrace", print) {
         heist_sync::warn(format_args!(
             "HEIST_SCHEDTRACE has no effect: its thread could not be started ({error})"
         ));

@@ -69,7 +69,7 @@ impl Pool {
         }
         let pool = self.arc();
         let serve = move || pool.queues().ticks().reports().serve();
-        if std::thread::Builder::new().name("heist-report".into()).spawn(serve).is_err() {
+        if heist_sync::start_thread("heist-report", Box::new(serve)).is_err() {
             ticks.reports().forget();
         }
     }

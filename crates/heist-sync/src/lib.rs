@@ -119,6 +119,20 @@ pub fn has_ended<T>(handle: &thread::JoinHandle<T>) -> bool {
     has_ended(handle)
 }
 
+/// Starts a thread that belongs to no model. Not generic: std's part of it is compiled once, and not for each closure.
+///
+/// ```
+/// let thread = heist_sync::start_thread("helper", Box::new(|| println!("I help")))?;
+/// thread.join().unwrap();
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn start_thread(
+    name: &str,
+    run: Box<dyn FnOnce() + Send>,
+) -> std::io::Result<std::thread::JoinHandle<()>> {
+    std::thread::Builder::new().name(name.into()).spawn(run)
+}
+
 /// As [`lock()`], for one who must not hang: `None` if the lock has not been free for a tenth of a second. `try_lock` is that of any mutex.
 ///
 /// ```

@@ -12,7 +12,7 @@ const NO_POOL: u32 = 0;
 /// The process that stands for the pool of a [`Trace`].
 const ONE_POOL: u32 = 1;
 
-pub(crate) fn write(trace: &Trace, w: impl Write) -> io::Result<()> {
+pub(crate) fn write(trace: &Trace, w: &mut dyn Write) -> io::Result<()> {
     let mut out = ChromeWriter::new(BufWriter::new(w))?;
     out.process(ONE_POOL, "heist")?;
     for (number, name) in trace.threads() {
@@ -26,7 +26,7 @@ pub(crate) fn write(trace: &Trace, w: impl Write) -> io::Result<()> {
 }
 
 /// Converts a binary trace without holding it in memory.
-pub(crate) fn convert(r: impl Read, w: impl Write) -> Result<(), ReadError> {
+pub(crate) fn convert(r: &mut dyn Read, w: &mut dyn Write) -> Result<(), ReadError> {
     let mut out = ChromeWriter::new(BufWriter::new(w))?;
     let mut head = None;
     let (mut until_ns, mut failed) = (0, None);
@@ -103,6 +103,12 @@ struct Thread {
 #[derive(Debug)]
 pub struct ChromeWriter<W> {
     w: W,
+    state: State,
+}
+
+/// What has been written so far.
+#[derive(Debug)]
+struct State {
     /// One item, made before it is written.
     item: String,
     is_first: bool,
@@ -125,7 +131,9 @@ impl<W: Write> ChromeWriter<W> {
     /// ```
     pub fn new(mut w: W) -> io::Result<Self> {
         w.write_all(b"[")?;
-        Ok(Self { w, item: String::new(), is_first: true, threads: BTreeMap::new(), arrows: 0, written: 1 })
+        let state =
+            State { item: String::new(), is_first: true, threads: BTreeMap::new(), arrows: 0, written: 1 };
+        Ok(Self { w, state })
     }
 
     /// How many bytes were written.
@@ -135,7 +143,7 @@ impl<W: Write> ChromeWriter<W> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn written(&self) -> u64 {
-        self.written
+        self.state.written
     }
 
     /// What it writes to.
@@ -159,10 +167,7 @@ impl<W: Write> ChromeWriter<W> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn process(&mut self, pool: u32, name: &str) -> io::Result<()> {
-        self.put(format_args!(
-            r#""ph":"M","pid":{pool},"name":"process_name","args":{{"name":{}}}"#,
-            Quoted(name)
-        ))
+        self.items().process(pool, name)
     }
 
     /// Names a thread of a pool.
@@ -176,13 +181,7 @@ impl<W: Write> ChromeWriter<W> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn thread(&mut self, pool: u32, number: u16, name: &str) -> io::Result<()> {
-        self.put(format_args!(
-            r#""ph":"M","pid":{pool},"tid":{number},"name":"thread_name","args":{{"name":{}}}"#,
-            Quoted(name)
-        ))?;
-        self.put(format_args!(
-            r#""ph":"M","pid":{pool},"tid":{number},"name":"thread_sort_index","args":{{"sort_index":{number}}}"#
-        ))
+        self.items().thread(pool, number, name)
     }
 
     /// Says how many events of a pool are missing.
@@ -196,7 +195,7 @@ impl<W: Write> ChromeWriter<W> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn lost(&mut self, pool: u32, lost: u64) -> io::Result<()> {
-        self.put(format_args!(r#""ph":"M","pid":{pool},"name":"heist_lost_events","args":{{"lost":{lost}}}"#))
+        self.items().lost(pool, lost)
     }
 
     /// A point of a graph.
@@ -210,11 +209,7 @@ impl<W: Write> ChromeWriter<W> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn counter(&mut self, pool: u32, at_ns: u64, name: &str, value: i64) -> io::Result<()> {
-        self.put(format_args!(
-            r#""ph":"C","pid":{pool},"ts":{},"name":{},"args":{{"value":{value}}}"#,
-            Micros(at_ns),
-            Quoted(name)
-        ))
+        self.items().counter(pool, at_ns, name, value)
     }
 
     /// An event of a pool's thread. `name` says what a [number of a name](crate::name) means.
@@ -234,9 +229,86 @@ impl<W: Write> ChromeWriter<W> {
         event: &Event,
         name: impl FnOnce(u32) -> Option<&'a str>,
     ) -> io::Result<()> {
-        let mut thread = self.threads.remove(&(pool, event.thread)).unwrap_or_default();
+        let mut name = Some(name);
+        self.items().event(pool, event, &mut |number| name.take().and_then(|name| name(number)))
+    }
+
+    /// There is nothing more to come of a pool: what is still open there ends at `at_ns`.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// let mut out = heist::trace::ChromeWriter::new(Vec::new())?;
+    /// out.forget(1, 0)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn forget(&mut self, pool: u32, at_ns: u64) -> io::Result<()> {
+        self.items().forget(pool, at_ns)
+    }
+
+    /// Ends everything that is still open, at `until_ns`, and the array. Returns what it has written to.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// ```
+    /// assert_eq!(heist::trace::ChromeWriter::new(Vec::new())?.finish(0)?, b"[\n]\n");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn finish(mut self, until_ns: u64) -> io::Result<W> {
+        self.items().finish(until_ns)?;
+        Ok(self.w)
+    }
+
+    fn items(&mut self) -> Items<'_> {
+        Items { w: &mut self.w, state: &mut self.state }
+    }
+}
+
+/// Says what a number of a name means.
+type Names<'n, 'a> = &'n mut dyn FnMut(u32) -> Option<&'a str>;
+
+/// All of it that does not depend on who writes.
+struct Items<'w> {
+    w: &'w mut dyn Write,
+    state: &'w mut State,
+}
+
+impl Items<'_> {
+    fn process(&mut self, pool: u32, name: &str) -> io::Result<()> {
+        self.put(format_args!(
+            r#""ph":"M","pid":{pool},"name":"process_name","args":{{"name":{}}}"#,
+            Quoted(name)
+        ))
+    }
+
+    fn thread(&mut self, pool: u32, number: u16, name: &str) -> io::Result<()> {
+        self.put(format_args!(
+            r#""ph":"M","pid":{pool},"tid":{number},"name":"thread_name","args":{{"name":{}}}"#,
+            Quoted(name)
+        ))?;
+        self.put(format_args!(
+            r#""ph":"M","pid":{pool},"tid":{number},"name":"thread_sort_index","args":{{"sort_index":{number}}}"#
+        ))
+    }
+
+    fn lost(&mut self, pool: u32, lost: u64) -> io::Result<()> {
+        self.put(format_args!(r#""ph":"M","pid":{pool},"name":"heist_lost_events","args":{{"lost":{lost}}}"#))
+    }
+
+    fn counter(&mut self, pool: u32, at_ns: u64, name: &str, value: i64) -> io::Result<()> {
+        self.put(format_args!(
+            r#""ph":"C","pid":{pool},"ts":{},"name":{},"args":{{"value":{value}}}"#,
+            Micros(at_ns),
+            Quoted(name)
+        ))
+    }
+
+    fn event<'a>(&mut self, pool: u32, event: &Event, name: Names<'_, 'a>) -> io::Result<()> {
+        let mut thread = self.state.threads.remove(&(pool, event.thread)).unwrap_or_default();
         let result = self.event_of(pool, event, name, &mut thread);
-        self.threads.insert((pool, event.thread), thread);
+        self.state.threads.insert((pool, event.thread), thread);
         result
     }
 
@@ -244,7 +316,7 @@ impl<W: Write> ChromeWriter<W> {
         &mut self,
         pool: u32,
         event: &Event,
-        name: impl FnOnce(u32) -> Option<&'a str>,
+        name: Names<'_, 'a>,
         thread: &mut Thread,
     ) -> io::Result<()> {
         let &Event { at_ns, kind, thread: tid, arg, .. } = event;
@@ -368,42 +440,22 @@ impl<W: Write> ChromeWriter<W> {
         }
     }
 
-    /// There is nothing more to come of a pool: what is still open there ends at `at_ns`.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    ///
-    /// ```
-    /// let mut out = heist::trace::ChromeWriter::new(Vec::new())?;
-    /// out.forget(1, 0)?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn forget(&mut self, pool: u32, at_ns: u64) -> io::Result<()> {
-        let others = self.threads.split_off(&(pool, 0));
+    fn forget(&mut self, pool: u32, at_ns: u64) -> io::Result<()> {
+        let others = self.state.threads.split_off(&(pool, 0));
         let (gone, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
             others.into_iter().partition(|((of, _), _)| *of == pool);
-        self.threads.extend(others);
+        self.state.threads.extend(others);
         for ((_, tid), mut thread) in gone {
             self.close(pool, tid, at_ns, &mut thread)?;
         }
         Ok(())
     }
 
-    /// Ends everything that is still open, at `until_ns`, and the array. Returns what it has written to.
-    ///
-    /// # Errors
-    /// Those of the writer.
-    ///
-    /// ```
-    /// assert_eq!(heist::trace::ChromeWriter::new(Vec::new())?.finish(0)?, b"[\n]\n");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn finish(mut self, until_ns: u64) -> io::Result<W> {
-        for ((pool, tid), mut thread) in std::mem::take(&mut self.threads) {
+    fn finish(&mut self, until_ns: u64) -> io::Result<()> {
+        for ((pool, tid), mut thread) in std::mem::take(&mut self.state.threads) {
             self.close(pool, tid, until_ns, &mut thread)?;
         }
-        self.w.write_all(b"\n]\n")?;
-        Ok(self.w)
+        self.w.write_all(b"\n]\n")
     }
 
     /// Ends whatever the thread is inside of.
@@ -452,8 +504,9 @@ impl<W: Write> ChromeWriter<W> {
 
     /// An arrow from one thread to another. Both ends bind to the slice that surrounds them.
     fn arrow(&mut self, name: &str, from: (u32, u32), to: (u32, u16), at_ns: u64) -> io::Result<()> {
-        self.arrows += 1;
-        let tail = format!(r#""id":{},"ts":{},"cat":"{name}","name":"{name}""#, self.arrows, Micros(at_ns));
+        self.state.arrows += 1;
+        let tail =
+            format!(r#""id":{},"ts":{},"cat":"{name}","name":"{name}""#, self.state.arrows, Micros(at_ns));
         self.put(format_args!(r#""ph":"s","pid":{},"tid":{},{tail}"#, from.0, from.1))?;
         self.put(format_args!(r#""ph":"f","bp":"e","pid":{},"tid":{},{tail}"#, to.0, to.1))
     }
@@ -470,11 +523,11 @@ impl<W: Write> ChromeWriter<W> {
 
     /// Writes one object, given what stands between its braces, in one go.
     fn put(&mut self, body: fmt::Arguments<'_>) -> io::Result<()> {
-        self.item.clear();
-        let comma = if std::mem::take(&mut self.is_first) { "" } else { "," };
-        let _ = write!(self.item, "{comma}\n{{{body}}}");
-        self.written += self.item.len() as u64;
-        self.w.write_all(self.item.as_bytes())
+        self.state.item.clear();
+        let comma = if std::mem::take(&mut self.state.is_first) { "" } else { "," };
+        let _ = write!(self.state.item, "{comma}\n{{{body}}}");
+        self.state.written += self.state.item.len() as u64;
+        self.w.write_all(self.state.item.as_bytes())
     }
 }
 
@@ -665,7 +718,7 @@ mod tests {
         fn a_file_is_converted_to_the_same_items_as_a_trace(trace in crate::arbitrary::any_trace()) {
             let (mut binary, mut converted) = (Vec::new(), Vec::new());
             trace.write_binary(&mut binary).unwrap();
-            convert(&binary[..], &mut converted).unwrap();
+            Trace::convert_binary(&binary[..], &mut converted).unwrap();
             let mut converted: Vec<Value> = serde_json::from_slice(&converted).unwrap();
             let mut whole = parsed(&trace);
             let of = |items: &mut Vec<Value>| items.retain(|item| item["ph"] != "M");

@@ -115,8 +115,8 @@ impl Trace {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[cfg(feature = "output")]
-    pub fn write_chrome(&self, w: impl io::Write) -> io::Result<()> {
-        chrome::write(self, w)
+    pub fn write_chrome(&self, mut w: impl io::Write) -> io::Result<()> {
+        chrome::write(self, &mut w)
     }
 
     /// Writes the trace in heist's own format: 16 bytes per event, versioned, with a checksum.
@@ -134,8 +134,8 @@ impl Trace {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[cfg(feature = "output")]
-    pub fn write_binary(&self, w: impl io::Write) -> io::Result<()> {
-        binary::write(self, w)
+    pub fn write_binary(&self, mut w: impl io::Write) -> io::Result<()> {
+        binary::write(self, &mut w)
     }
 
     /// Reads what [`write_binary`](Trace::write_binary) wrote, and not a byte beyond it.
@@ -150,8 +150,8 @@ impl Trace {
     /// assert!(matches!(error, ReadError::NotATrace { .. }));
     /// ```
     #[cfg(feature = "output")]
-    pub fn read_binary(r: impl io::Read) -> Result<Trace, ReadError> {
-        binary::read(r)
+    pub fn read_binary(mut r: impl io::Read) -> Result<Trace, ReadError> {
+        binary::read(&mut r)
     }
 
     /// Converts a binary trace to Chrome trace-event JSON, without holding it in memory.
@@ -169,8 +169,8 @@ impl Trace {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "output")]
-    pub fn convert_binary(r: impl io::Read, w: impl io::Write) -> Result<(), ReadError> {
-        chrome::convert(r, w)
+    pub fn convert_binary(mut r: impl io::Read, mut w: impl io::Write) -> Result<(), ReadError> {
+        chrome::convert(&mut r, &mut w)
     }
 
     /// The time of the first event and of the last, or of the end of recording; zeros for an empty trace.

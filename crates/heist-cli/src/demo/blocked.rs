@@ -10,7 +10,7 @@ const SHORT: usize = 100;
 const EVERY: Duration = Duration::from_millis(1);
 
 /// The run with its timeline, and how long the others had to wait.
-pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result<()> {
+pub fn show(pool: &ThreadPool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let n = pool.current_num_threads();
     writeln!(
         out,

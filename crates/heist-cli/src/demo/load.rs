@@ -66,7 +66,7 @@ pub fn traced(pool: &ThreadPool, f: impl FnOnce()) -> (Trace, Duration) {
 }
 
 /// A timeline with its title above it and its figures below.
-pub fn tell(title: &str, run: &(Trace, Duration), width: usize, out: &mut impl Write) -> io::Result<()> {
+pub fn tell(title: &str, run: &(Trace, Duration), width: usize, out: &mut dyn Write) -> io::Result<()> {
     let (trace, took) = run;
     let timeline = Timeline::new(trace);
     writeln!(out, "{title}")?;

@@ -7,29 +7,52 @@ mod sum;
 mod ticks;
 mod uneven;
 
+use crate::arguments::{self, file, value};
+use clap::{ArgMatches, Command, value_parser};
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// The command's name.
+pub const NAME: &str = "demo";
+
+/// What it can be given.
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("A tour in under a minute: uneven work, one spawner, recursion, tasks that block, ticks; each with a timeline")
+        .args([
+            value("workers", "WORKERS", "How many workers")
+                .value_parser(value_parser!(usize))
+                .default_value("4"),
+            value("width", "WIDTH", "Columns of the timelines")
+                .value_parser(value_parser!(usize))
+                .default_value("100"),
+            file("trace", "Write the trace of the stealing run here, for ui.perfetto.dev"),
+            file("svg", "Draw the stealing run here, as an SVG picture"),
+        ])
+}
+
 /// Plain arguments, as given.
-#[derive(clap::Args)]
 pub struct Arguments {
-    /// How many workers
-    #[arg(long, default_value_t = 4)]
     workers: usize,
-    /// Columns of the timelines
-    #[arg(long, default_value_t = 100)]
     width: usize,
-    /// Write the trace of the stealing run here, for ui.perfetto.dev
-    #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Draw the stealing run here, as an SVG picture
-    #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
 
+impl From<&ArgMatches> for Arguments {
+    fn from(given: &ArgMatches) -> Self {
+        Self {
+            workers: arguments::given(given, "workers"),
+            width: arguments::given(given, "width"),
+            trace: given.get_one("trace").cloned(),
+            svg: given.get_one("svg").cloned(),
+        }
+    }
+}
+
 /// Runs all parts and tells about them.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let Arguments { workers, width, trace, svg } = arguments;
     if *workers == 0 {
         return Err("--workers 0: a pool has at least one worker".into());

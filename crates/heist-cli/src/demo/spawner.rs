@@ -11,7 +11,7 @@ const TASKS: usize = 8_000;
 const PIECE: Duration = Duration::from_micros(20);
 
 /// The run with its timeline, and how many tasks each worker has run.
-pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result<()> {
+pub fn show(pool: &ThreadPool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let n = pool.current_num_threads();
     writeln!(out, "One task spawns {TASKS} others that compute for {} us each", PIECE.as_micros())?;
     // One more for those that ran without an index, because all others computed.

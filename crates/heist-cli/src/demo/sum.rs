@@ -29,7 +29,7 @@ fn joined(from: u64, to: u64) -> u64 {
 }
 
 /// Both, in alternation, the best of a few rounds.
-pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result<()> {
+pub fn show(pool: &ThreadPool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let n = pool.current_num_threads();
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let (mut alone, mut together) = (Duration::MAX, Duration::MAX);

@@ -28,7 +28,7 @@ struct Run {
 }
 
 /// Both parts, with how late the ticks were.
-pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result<()> {
+pub fn show(pool: &ThreadPool, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let n = pool.current_num_threads();
     writeln!(out, "\nTicks on {n} workers: {} for each, every {} ms", TICKS, PERIOD.as_millis())?;
     let load = |cost: Duration| (cost * TICKS).as_secs_f64() / PERIOD.as_secs_f64() * 100.0;
@@ -74,7 +74,7 @@ fn run(pool: &ThreadPool, is_stealing: bool) -> Vec<Run> {
     runs.try_iter().collect()
 }
 
-fn tell(title: &str, runs: &[Run], width: usize, out: &mut impl Write) -> io::Result<()> {
+fn tell(title: &str, runs: &[Run], width: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{title}")?;
     writeln!(out, "{}", draw(runs, width))?;
     let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| quantile(runs, share).as_secs_f64() * 1e3);

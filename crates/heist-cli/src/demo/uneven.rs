@@ -17,7 +17,7 @@ fn pieces(worker: usize) -> u32 {
 }
 
 /// Both runs with their timelines. Returns the second's trace.
-pub fn show(pool: &ThreadPool, width: usize, out: &mut impl Write) -> io::Result<Trace> {
+pub fn show(pool: &ThreadPool, width: usize, out: &mut dyn Write) -> io::Result<Trace> {
     let n = pool.current_num_threads();
     let load = Load::on(n);
     let work = || load.hold(PIECE);

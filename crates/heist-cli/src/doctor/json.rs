@@ -42,7 +42,7 @@ fn machine(topology: &Topology) -> String {
 }
 
 /// Writes one object.
-pub fn write(facts: &Facts, warnings: &[Warning], out: &mut impl Write) -> io::Result<()> {
+pub fn write(facts: &Facts, warnings: &[Warning], out: &mut dyn Write) -> io::Result<()> {
     let Facts { decision, membarrier, epoll_pwait2, os_hints, topology, noise } = facts;
     let by = or_null(decision.by.map(|at| input(&decision.inputs[at])));
     writeln!(out, "{{\n  \"workers\": {},\n  \"by\": {by},", decision.workers)?;

@@ -19,7 +19,7 @@ const COLOURS: Paint = Paint { bold: "\x1b[1m", good: "\x1b[32m", bad: "\x1b[33m
 const NONE: Paint = Paint { bold: "", good: "", bad: "", plain: "" };
 
 /// Writes all that is known.
-pub fn write(facts: &Facts, warnings: &[Warning], has_colours: bool, out: &mut impl Write) -> io::Result<()> {
+pub fn write(facts: &Facts, warnings: &[Warning], has_colours: bool, out: &mut dyn Write) -> io::Result<()> {
     let Paint { bold, good, bad, plain } = if has_colours { COLOURS } else { NONE };
     let decision = &facts.decision;
     let s = if decision.workers == 1 { "" } else { "s" };

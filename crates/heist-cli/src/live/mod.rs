@@ -2,13 +2,15 @@
 
 mod uneven;
 
+use crate::arguments::{self, flag, value};
+use clap::{ArgMatches, Command, value_parser};
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What to do, in short.
-pub const EXAMPLES: &str = "Examples:
+const EXAMPLES: &str = "Examples:
   heist live --demo                           four workers with uneven work, steered from the page
   HEIST_LIVE=127.0.0.1:7878 ./my-program      your own program, if it was built with heist's feature `live`
 
@@ -17,28 +19,60 @@ demonstration takes orders from it.
 
 Exit codes: 0 if all went well, 1 if the page could not be served, 2 if the arguments are wrong";
 
+/// The command's name.
+pub const NAME: &str = "live";
+
+/// What it can be given.
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("A page in the browser that draws what a program's pools do; with --demo, four workers that steal from each other")
+        .after_help(EXAMPLES)
+        .args([
+            flag(
+                "demo",
+                "Serve a demonstration: four workers with uneven work, started, paused and given new work from the page",
+            ),
+            value(
+                "addr",
+                "ADDRESS",
+                "Where the demonstration is served: an address of this machine with a port; port 0 is any that is free",
+            )
+            .default_value("127.0.0.1:0")
+            .requires("demo"),
+            value("seconds", "SECONDS", "End after so many seconds, instead of at Ctrl-C")
+                .value_parser(value_parser!(u64))
+                .requires("demo"),
+            value("work", "NUMBER", "Begin with the work of this number, to see the same again")
+                .value_parser(value_parser!(u64))
+                .default_value("1")
+                .requires("demo"),
+            flag("json", "Tell the address as a line of JSON, for scripts"),
+        ])
+}
+
 /// Plain arguments, as given.
-#[derive(clap::Args)]
 pub struct Arguments {
-    /// Serve a demonstration: four workers with uneven work, started, paused and given new work from the page
-    #[arg(long)]
     demo: bool,
-    /// Where the demonstration is served: an address of this machine with a port; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", requires = "demo")]
     addr: String,
-    /// End after so many seconds, instead of at Ctrl-C
-    #[arg(long, value_name = "SECONDS", requires = "demo")]
     seconds: Option<u64>,
-    /// Begin with the work of this number, to see the same again
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "demo")]
     work: u64,
-    /// Tell the address as a line of JSON, for scripts
-    #[arg(long)]
     json: bool,
 }
 
+impl From<&ArgMatches> for Arguments {
+    fn from(given: &ArgMatches) -> Self {
+        Self {
+            demo: given.get_flag("demo"),
+            addr: arguments::given(given, "addr"),
+            seconds: given.get_one("seconds").cloned(),
+            work: arguments::given(given, "work"),
+            json: given.get_flag("json"),
+        }
+    }
+}
+
 /// Serves the demonstration, or tells how a program is served.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     if !arguments.demo {
         return Ok(explain(arguments.json, out)?);
     }
@@ -67,7 +101,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Er
     Ok(())
 }
 
-fn explain(is_json: bool, out: &mut impl Write) -> std::io::Result<()> {
+fn explain(is_json: bool, out: &mut dyn Write) -> std::io::Result<()> {
     const FEATURE: &str = "heist = { version = \\\"0.1\\\", features = [\\\"live\\\"] }";
     const VARIABLE: &str = "HEIST_LIVE=127.0.0.1:7878 ./my-program";
     if is_json {

@@ -36,7 +36,7 @@ fn prediction(p: Prediction) -> String {
 }
 
 /// Writes one object. What is too fine to tell is null.
-pub fn write(profile: &Profile, mut out: impl Write) -> io::Result<()> {
+pub fn write(profile: &Profile, out: &mut dyn Write) -> io::Result<()> {
     let Figures { forks, stolen, pieces, steals, tries, searching_ns, waiting_ns, .. } = profile.figures();
     let figures = profile.figures();
     let numbers = [

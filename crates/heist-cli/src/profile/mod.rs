@@ -4,6 +4,8 @@ mod json;
 mod names;
 mod run;
 
+use crate::arguments::file;
+use clap::{Arg, ArgMatches, Command, value_parser};
 use heist::profile::{Figures, Profile};
 use run::Ended;
 use std::error::Error;
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What the help says beside the options.
-pub const MORE: &str = "\
+const MORE: &str = "\
 Every fork, spawned job and block of a loop is measured while the program runs, so it is slower than usual; what the measuring costs is subtracted. \
 The program needs no change, only to use heist. Names of forked code come from its debug information (debug = 1 in its profile is enough).
 
@@ -26,28 +28,56 @@ Exit code: that of the program, 128 and the number of the signal that ended it, 
 /// The command could not do what was asked.
 pub const FAILED: u8 = 125;
 
+/// The command's name.
+pub const NAME: &str = "profile";
+
+/// What it can be given.
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("How parallel a program is that uses heist, and how fast it would be with more workers")
+        .after_help(MORE)
+        .args([
+            file("svg", "Draw the speed-up by the number of workers here"),
+            file("json", "Write all numbers here as one JSON object, - for the standard output"),
+            file("save", "Keep what was measured here, for --read"),
+            file(
+                "read",
+                "Show what was kept, or what a program has written with HEIST_PROFILE, instead of running one",
+            )
+            .conflicts_with("command"),
+            Arg::new("command")
+                .value_name("PROGRAM")
+                .help("The program and its arguments")
+                .value_parser(value_parser!(OsString))
+                .last(true)
+                .num_args(1..)
+                .required_unless_present("read"),
+        ])
+}
+
 /// Plain arguments, as given.
-#[derive(clap::Args)]
 pub struct Arguments {
-    /// Draw the speed-up by the number of workers here
-    #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write all numbers here as one JSON object, - for the standard output
-    #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Keep what was measured here, for --read
-    #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show what was kept, or what a program has written with HEIST_PROFILE, instead of running one
-    #[arg(long, value_name = "FILE", conflicts_with = "command")]
     read: Option<PathBuf>,
-    /// The program and its arguments
-    #[arg(last = true, value_name = "PROGRAM", required_unless_present = "read")]
     command: Vec<OsString>,
 }
 
+impl From<&ArgMatches> for Arguments {
+    fn from(given: &ArgMatches) -> Self {
+        Self {
+            svg: given.get_one("svg").cloned(),
+            json: given.get_one("json").cloned(),
+            save: given.get_one("save").cloned(),
+            read: given.get_one("read").cloned(),
+            command: given.get_many("command").into_iter().flatten().cloned().collect(),
+        }
+    }
+}
+
 /// Runs the program, or reads a file, and tells about it on standard error: the standard output is the program's.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<ExitCode, Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Box<dyn Error>> {
     let (figures, code) = match &arguments.read {
         Some(file) => (read(file)?, ExitCode::SUCCESS),
         None => match run::measured(&arguments.command)? {

@@ -26,7 +26,8 @@ impl Names {
 
 type Bytes<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// All functions of a file, by how far they are from its first loaded byte. Symbols tell what the debug information does not.
+/// All functions of a file, by how far they are from its first loaded byte. Symbols tell what the debug information does not,
+/// such as where it is compressed.
 fn read(file: &str) -> Option<HashMap<u64, String>> {
     let bytes = std::fs::read(file).ok()?;
     let object = object::File::parse(&*bytes).ok()?;

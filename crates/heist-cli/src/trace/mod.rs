@@ -3,9 +3,11 @@
 mod replay;
 mod summary;
 
+use crate::arguments::{self, file, flag};
+use crate::json::{self, Value};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use heist::trace::Trace;
 use replay::Replay;
-use serde_json::Value;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 use summary::Summary;
 
 /// Shown below the help.
-pub const EXAMPLES: &str = "Examples:
+const EXAMPLES: &str = "Examples:
   HEIST_TRACE=run.json ./program          record a run
   heist trace run.json                    what happened in it
   heist trace run.json --json             the same, for a script
@@ -22,37 +24,63 @@ pub const EXAMPLES: &str = "Examples:
 
 Exit codes: 0, 1 if the file cannot be read or is no trace, 2 for arguments that make no sense.";
 
+/// The command's name.
+pub const NAME: &str = "trace";
+
+/// What it can be given.
+pub fn command() -> Command {
+    Command::new(NAME)
+        .about("What happened in a recorded run, or the recording in another form")
+        .after_help(EXAMPLES)
+        .args([
+            Arg::new("file")
+                .value_name("FILE")
+                .help("What HEIST_TRACE, a flight recorder, or a program by `write_chrome` or `write_binary` has written")
+                .value_parser(value_parser!(PathBuf))
+                .required(true),
+            file(
+                "convert",
+                "Write it here instead of the summary: as Chrome trace-event JSON for ui.perfetto.dev (.json), or as a page (.html)",
+            ),
+            flag("json", "The summary as JSON"),
+        ])
+}
+
 /// Plain arguments, as given.
-#[derive(clap::Args)]
 pub struct Arguments {
-    /// What HEIST_TRACE, a flight recorder, or a program by `write_chrome` or `write_binary` has written
     file: PathBuf,
-    /// Write it here instead of the summary: as Chrome trace-event JSON for ui.perfetto.dev (.json), or as a page (.html)
-    #[arg(long, value_name = "FILE")]
     convert: Option<PathBuf>,
-    /// The summary as JSON
-    #[arg(long)]
     json: bool,
+}
+
+impl From<&ArgMatches> for Arguments {
+    fn from(given: &ArgMatches) -> Self {
+        Self {
+            file: arguments::given(given, "file"),
+            convert: given.get_one("convert").cloned(),
+            json: given.get_flag("json"),
+        }
+    }
 }
 
 /// What a binary trace begins with.
 const MAGIC: &[u8] = b"heisttrc";
 
 /// Converts, or sums up.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<(), Box<dyn Error>> {
     let Arguments { file, convert, json } = arguments;
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let mut input = BufReader::new(File::open(file).map_err(|error| named(&error))?);
     let is_binary = input.fill_buf().map_err(|error| named(&error))?.starts_with(MAGIC);
     if let Some(path) = convert {
-        return convert_to(path, input, is_binary).map_err(|error| named(&error).into());
+        return convert_to(path, &mut input, is_binary).map_err(|error| named(&error).into());
     }
     let mut summary = Summary::default();
     if is_binary {
         let mut lines = Lines { line: Vec::new(), to: |line: &str| summary.line(line) };
         Trace::convert_binary(input, &mut lines).map_err(|error| named(&error))?;
     } else {
-        read_json(input, |line| summary.line(line)).map_err(|error| named(&error))?;
+        read_json(&mut input, &mut |line| summary.line(line)).map_err(|error| named(&error))?;
     }
     let summary = summary.finish();
     if *json {
@@ -68,7 +96,7 @@ fn has_colours() -> bool {
 }
 
 /// Not over the file that is read, and not half: what fails leaves nothing behind.
-fn convert_to(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
+fn convert_to(path: &Path, input: &mut dyn BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
     if path.extension().is_some_and(|extension| extension == "html") {
         return page_of(path, input, is_binary);
     }
@@ -90,12 +118,12 @@ fn convert_to(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), B
 }
 
 /// The page of `heist live`, with the recording inside.
-fn page_of(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
+fn page_of(path: &Path, input: &mut dyn BufRead, is_binary: bool) -> Result<(), Box<dyn Error>> {
     let mut replay = Replay::default();
     if is_binary {
         Trace::convert_binary(input, &mut Lines { line: Vec::new(), to: |line: &str| replay.line(line) })?;
     } else {
-        read_json(input, |line| replay.line(line))?;
+        read_json(input, &mut |line| replay.line(line))?;
     }
     let html = heist::live::self_contained(replay.finish());
     let mut output =
@@ -108,8 +136,8 @@ fn page_of(path: &Path, input: impl BufRead, is_binary: bool) -> Result<(), Box<
 
 /// Reads one item after another: each stands on a line of its own. The end may be missing.
 fn read_json(
-    mut input: impl BufRead,
-    mut to: impl FnMut(&str) -> Result<(), serde_json::Error>,
+    input: &mut dyn BufRead,
+    to: &mut dyn FnMut(&str) -> Result<(), json::Error>,
 ) -> Result<(), String> {
     let mut line = String::new();
     let mut number = 0;
@@ -140,13 +168,13 @@ struct Lines<F> {
     to: F,
 }
 
-impl<F: FnMut(&str) -> Result<(), serde_json::Error>> Write for Lines<F> {
+impl<F: FnMut(&str) -> Result<(), json::Error>> Write for Lines<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             self.line.extend_from_slice(part);
             if part.ends_with(b"\n") {
                 let line = std::str::from_utf8(&self.line).map_err(io::Error::other)?;
-                (self.to)(line)?;
+                (self.to)(line).map_err(io::Error::other)?;
                 self.line.clear();
             }
         }
@@ -159,7 +187,7 @@ impl<F: FnMut(&str) -> Result<(), serde_json::Error>> Write for Lines<F> {
 }
 
 /// The item on a line, without the comma after it; `None` for the array's edges.
-fn item(line: &str) -> Result<Option<Value>, serde_json::Error> {
+fn item(line: &str) -> Result<Option<Value<'_>>, json::Error> {
     let text = line.trim().trim_end_matches(',');
-    if matches!(text, "[" | "]" | "") { Ok(None) } else { serde_json::from_str(text).map(Some) }
+    if matches!(text, "[" | "]" | "") { Ok(None) } else { Value::read(text).map(Some) }
 }

@@ -1,8 +1,8 @@
 //! A recorded trace as frames of the live page, for one HTML file with the data inside.
 
 use super::item;
+use crate::json::{self, Value};
 use heist::live::frame::{DemoNow, Frame, Inside, MOST_ARROWS, PoolFrame, SlowTask, State, WorkerRow};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// As often as the live view looks.
@@ -43,21 +43,21 @@ struct Thread {
 
 impl Replay {
     /// Takes what stands on a line of the file.
-    pub fn line(&mut self, line: &str) -> Result<(), serde_json::Error> {
+    pub fn line(&mut self, line: &str) -> Result<(), json::Error> {
         if let Some(item) = item(line)? {
             self.add(&item);
         }
         Ok(())
     }
 
-    fn add(&mut self, item: &Value) {
-        let text = |key: &str| item[key].as_str().unwrap_or("");
-        let number = |value: &Value| value.as_u64().unwrap_or(0);
-        let (phase, name, tid) = (text("ph"), text("name"), number(&item["tid"]));
-        let at_ms = item["ts"].as_f64().unwrap_or(0.0) / 1e3;
-        let pool = self.pools.entry(number(&item["pid"])).or_default();
+    fn add(&mut self, item: &Value<'_>) {
+        let text = |key: &str| item.get(key).as_str().unwrap_or("");
+        let number = |value: &Value<'_>| value.as_u64().unwrap_or(0);
+        let (phase, name, tid) = (text("ph"), text("name"), number(item.get("tid")));
+        let at_ms = item.get("ts").as_f64().unwrap_or(0.0) / 1e3;
+        let pool = self.pools.entry(number(item.get("pid"))).or_default();
         if phase == "M" {
-            let named = item["args"]["name"].as_str().unwrap_or("");
+            let named = item.get("args").get("name").as_str().unwrap_or("");
             match name {
                 "process_name" => pool.name = named.into(),
                 "thread_name" => pool.threads.entry(tid).or_default().name = named.into(),
@@ -84,10 +84,10 @@ impl Replay {
                 }
                 thread.note(at_ms);
             }
-            "i" if name == "steal" => pool.steals.push((at_ms, number(&item["args"]["from"]), tid)),
+            "i" if name == "steal" => pool.steals.push((at_ms, number(item.get("args").get("from")), tid)),
             "s" if text("cat") == "unpark" => pool.wakes.push(at_ms),
             "C" => {
-                let value = number(&item["args"]["value"]) as usize;
+                let value = number(item.get("args").get("value")) as usize;
                 if name == "injected" {
                     pool.injected.push((at_ms, value));
                 } else if let Some(tid) = name.strip_prefix("queued by thread ").and_then(|n| n.parse().ok())
@@ -224,7 +224,7 @@ mod tests {
         ] {
             replay.line(line).unwrap();
         }
-        let frames: Vec<Value> =
+        let frames: Vec<serde_json::Value> =
             replay.finish().iter().map(|frame| serde_json::from_str(frame).unwrap()).collect();
         assert_eq!(frames.len(), 4);
         let workers = |n: usize| &frames[n]["pools"][0]["workers"];

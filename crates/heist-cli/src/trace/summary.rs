@@ -1,7 +1,7 @@
 //! What happened, in a page.
 
 use super::item;
-use serde_json::{Value, json};
+use crate::json::{self, Text, Value};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -49,24 +49,26 @@ pub struct Summary {
 
 impl Summary {
     /// Counts what stands on a line of the file.
-    pub fn line(&mut self, line: &str) -> Result<(), serde_json::Error> {
+    pub fn line(&mut self, line: &str) -> Result<(), json::Error> {
         if let Some(item) = item(line)? {
             self.add(&item);
         }
         Ok(())
     }
 
-    fn add(&mut self, item: &Value) {
-        let text = |key: &str| item[key].as_str().unwrap_or("");
-        let pid = item["pid"].as_u64().unwrap_or(0);
-        let (phase, name, at_us) = (text("ph"), text("name"), item["ts"].as_f64().unwrap_or(0.0));
+    fn add(&mut self, item: &Value<'_>) {
+        let text = |key: &str| item.get(key).as_str().unwrap_or("");
+        let number = |value: &Value<'_>| value.as_u64().unwrap_or(0);
+        let (pid, args) = (number(item.get("pid")), item.get("args"));
+        let id = (pid, number(item.get("tid")));
+        let (phase, name, at_us) = (text("ph"), text("name"), item.get("ts").as_f64().unwrap_or(0.0));
         if phase == "M" {
-            let named = || item["args"]["name"].as_str().unwrap_or("").to_string();
+            let named = || args.get("name").as_str().unwrap_or("").to_string();
             match name {
                 "process_name" => drop(self.pools.insert(pid, named())),
-                "thread_name" => self.thread(item, pid).name = named(),
+                "thread_name" => self.thread(id).name = named(),
                 "heist_lost_events" => {
-                    self.lost.insert(pid, item["args"]["lost"].as_u64().unwrap_or(0));
+                    self.lost.insert(pid, number(args.get("lost")));
                 }
                 _ => {}
             }
@@ -77,7 +79,7 @@ impl Summary {
         match phase {
             "B" => {
                 let (kind, name) = (text("cat").to_string(), name.to_string());
-                let thread = self.thread(item, pid);
+                let thread = self.thread(id);
                 match kind.as_str() {
                     "job" => thread.jobs += 1,
                     "poll" => thread.polls += 1,
@@ -87,35 +89,33 @@ impl Summary {
                 thread.open.push((kind, name, at_us));
             }
             "E" => {
-                if let Some((kind, name, since_us)) = self.thread(item, pid).open.pop() {
-                    self.slice(item, pid, kind, name, at_us - since_us);
+                if let Some((kind, name, since_us)) = self.thread(id).open.pop() {
+                    self.slice(id, kind, name, at_us - since_us);
                 }
             }
             "X" => {
-                let took_us = item["dur"].as_f64().unwrap_or(0.0);
+                let took_us = item.get("dur").as_f64().unwrap_or(0.0);
                 self.until_us = self.until_us.max(at_us + took_us);
-                if item["args"]["start_unknown"] == true {
+                if *args.get("start_unknown") == Value::Bool(true) {
                     // What was inside of it has been counted.
                     return;
                 }
-                self.slice(item, pid, text("cat").to_string(), name.to_string(), took_us);
+                self.slice(id, text("cat").to_string(), name.to_string(), took_us);
             }
-            "i" if name == "steal" => self.thread(item, pid).steals += 1,
-            "i" if name == "late" => {
-                self.latest_tick_us = self.latest_tick_us.max(item["args"]["us"].as_u64().unwrap_or(0))
-            }
+            "i" if name == "steal" => self.thread(id).steals += 1,
+            "i" if name == "late" => self.latest_tick_us = self.latest_tick_us.max(number(args.get("us"))),
             "s" if text("cat") == "wake" => self.wakes += 1,
             _ => {}
         }
     }
 
-    fn thread(&mut self, item: &Value, pid: u64) -> &mut Thread {
-        self.threads.entry((pid, item["tid"].as_u64().unwrap_or(0))).or_default()
+    fn thread(&mut self, id: (u64, u64)) -> &mut Thread {
+        self.threads.entry(id).or_default()
     }
 
     /// A slice has ended. What a thread is inside of counts once, by its outermost slice, without the waits inside of it.
-    fn slice(&mut self, item: &Value, pid: u64, kind: String, name: String, took_us: f64) {
-        let thread = self.thread(item, pid);
+    fn slice(&mut self, id: (u64, u64), kind: String, name: String, took_us: f64) {
+        let thread = self.thread(id);
         match (kind.as_str(), name.as_str()) {
             ("idle", "parked") => thread.parked_us += took_us,
             ("idle", _) => thread.searching_us += took_us,
@@ -140,10 +140,9 @@ impl Summary {
     /// The recording is over: what is still open goes on to its end.
     pub fn finish(mut self) -> Self {
         let until_us = self.until_us;
-        for (pid, tid) in self.threads.keys().copied().collect::<Vec<_>>() {
-            let item = json!({"tid": tid});
-            while let Some((kind, name, since_us)) = self.thread(&item, pid).open.pop() {
-                self.slice(&item, pid, kind, name, until_us - since_us);
+        for id in self.threads.keys().copied().collect::<Vec<_>>() {
+            while let Some((kind, name, since_us)) = self.thread(id).open.pop() {
+                self.slice(id, kind, name, until_us - since_us);
             }
         }
         self
@@ -161,32 +160,40 @@ impl Summary {
     }
 
     /// For a script.
-    pub fn to_json(&self) -> Value {
-        let thread = |(&(pool, number), thread): (&(u64, u64), &Thread)| {
-            json!({
-                "pool": pool, "thread": number, "name": thread.name, "busy_us": thread.busy_us, "blocked_us": thread.blocked_us,
-                "searching_us": thread.searching_us, "parked_us": thread.parked_us, "jobs": thread.jobs, "polls": thread.polls,
-                "ticks": thread.ticks, "steals": thread.steals,
-            })
+    pub fn to_json(&self) -> String {
+        let thread = |((pool, number), thread): (&(u64, u64), &Thread)| {
+            let Thread {
+                name, busy_us, blocked_us, searching_us, parked_us, jobs, polls, ticks, steals, ..
+            } = thread;
+            format!(
+                "{{\"pool\":{pool},\"thread\":{number},\"name\":{},\"busy_us\":{busy_us:?},\"blocked_us\":{blocked_us:?},\"searching_us\":{searching_us:?},\
+                 \"parked_us\":{parked_us:?},\"jobs\":{jobs},\"polls\":{polls},\"ticks\":{ticks},\"steals\":{steals}}}",
+                Text(name)
+            )
         };
         let slices = |((kind, name), slices): (&(String, String), &Slices)| {
-            json!({
-                "kind": kind, "name": name, "count": slices.count, "total_us": slices.total_us, "longest_us": slices.longest_us,
-            })
+            let Slices { count, total_us, longest_us } = slices;
+            format!(
+                "{{\"kind\":{},\"name\":{},\"count\":{count},\"total_us\":{total_us:?},\"longest_us\":{longest_us:?}}}",
+                Text(kind),
+                Text(name)
+            )
         };
-        json!({
-            "took_us": self.took_us(),
-            "lost": self.lost.values().sum::<u64>(),
-            "wakes": self.wakes,
-            "latest_tick_us": self.latest_tick_us,
-            "pools": self.pools,
-            "threads": self.threads.iter().map(thread).collect::<Vec<_>>(),
-            "slices": self.longest().into_iter().map(slices).collect::<Vec<_>>(),
-        })
+        let pools = self.pools.iter().map(|(id, name)| format!("\"{id}\":{}", Text(name)));
+        format!(
+            "{{\"took_us\":{:?},\"lost\":{},\"wakes\":{},\"latest_tick_us\":{},\"pools\":{{{}}},\"threads\":[{}],\"slices\":[{}]}}",
+            self.took_us(),
+            self.lost.values().sum::<u64>(),
+            self.wakes,
+            self.latest_tick_us,
+            pools.collect::<Vec<_>>().join(","),
+            self.threads.iter().map(thread).collect::<Vec<_>>().join(","),
+            self.longest().into_iter().map(slices).collect::<Vec<_>>().join(",")
+        )
     }
 
     /// For people.
-    pub fn write(&self, out: &mut impl Write, has_colours: bool) -> io::Result<()> {
+    pub fn write(&self, out: &mut dyn Write, has_colours: bool) -> io::Result<()> {
         let bold = |text: &str| if has_colours { format!("\x1b[1m{text}\x1b[0m") } else { text.into() };
         let took_us = self.took_us();
         let pools = self.pools.keys().filter(|&&pool| pool != 0).count();
@@ -312,12 +319,12 @@ mod tests {
             r#"{"ph":"i","s":"t","pid":1,"tid":1,"ts":60.0,"name":"steal","args":{"from":0}}"#,
             "]",
         ]);
-        let json = summary.to_json();
+        let json: serde_json::Value = serde_json::from_str(&summary.to_json()).unwrap();
         assert_eq!(json["took_us"], 50.0);
         let thread = &json["threads"][0];
-        assert_eq!((&thread["busy_us"], &thread["parked_us"]), (&json!(30.0), &json!(10.0)));
+        assert_eq!((&thread["busy_us"], &thread["parked_us"]), (&30.0.into(), &10.0.into()));
         assert_eq!(thread["blocked_us"], 10.0);
-        assert_eq!((&thread["polls"], &json["threads"][1]["steals"]), (&json!(1), &json!(1)));
+        assert_eq!((&thread["polls"], &json["threads"][1]["steals"]), (&1.into(), &1.into()));
         assert_eq!(json["slices"][0]["name"], "a");
         assert_eq!(json["slices"][1]["total_us"], 10.0);
         let mut text = Vec::new();

@@ -282,8 +282,7 @@ fn start(pool: &Arc<Pool>, role: Role) {
         return start_now(pool);
     }
     let theirs = Arc::clone(pool);
-    let starter = std::thread::Builder::new().name("heist-start".into());
-    if starter.spawn(move || start_now(&theirs)).is_err() {
+    if heist_sync::start_thread("heist-start", Box::new(move || start_now(&theirs))).is_err() {
         failed(pool);
     }
 }
@@ -292,8 +291,7 @@ fn start(pool: &Arc<Pool>, role: Role) {
 /// its own.
 pub(crate) fn release(pool: Arc<Pool>) {
     if let Some(pool) = Arc::into_inner(pool) {
-        let last = std::thread::Builder::new().name("heist-last".into());
         // If no thread can be had, the closure is dropped here, and the pool with it.
-        let _ = last.spawn(move || drop(pool));
+        let _ = heist_sync::start_thread("heist-last", Box::new(move || drop(pool)));
     }
 }

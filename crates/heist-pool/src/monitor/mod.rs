@@ -162,8 +162,7 @@ impl Monitor {
     fn start(&'static self) {
         self.start_by(|| {
             // With a stack of the usual size: the last reference to a pool may be dropped there.
-            let thread = std::thread::Builder::new().name("heist-monitor".into());
-            thread.spawn(|| self.run()).map(drop)
+            heist_sync::start_thread("heist-monitor", Box::new(|| self.run())).map(drop)
         });
     }
 

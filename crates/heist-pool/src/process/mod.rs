@@ -5,6 +5,7 @@ use crate::worker::Worker;
 use heist_policy::tuning;
 use heist_sync::process::{self, Origin, PerProcess};
 use heist_sync::std_atomic::{AtomicBool, Ordering};
+use heist_sync::{Parker, StdArc as Arc};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -45,10 +46,11 @@ pub(crate) fn watch() {
 pub(crate) fn check_threads() -> Result<(), &'static str> {
     static CAN_START: PerProcess<OnceLock<bool>> = PerProcess::new(OnceLock::new(), OnceLock::new);
     let can_start = || {
-        let (begun, has_begun) = std::sync::mpsc::channel();
-        let probe = std::thread::Builder::new().name("heist-probe".into()).spawn(move || begun.send(()));
+        let here = Arc::new(Parker::new());
+        let theirs = Arc::clone(&here);
+        let probe = heist_sync::start_thread("heist-probe", Box::new(move || theirs.unpark()));
         // One that is refused is told by whoever asks for the next.
-        probe.is_err() || has_begun.recv_timeout(Duration::from_nanos(tuning::CHILD_START_NS)).is_ok()
+        probe.is_err() || here.park_timeout(Duration::from_nanos(tuning::CHILD_START_NS))
     };
     if !process::is_child() || *CAN_START.get().get_or_init(can_start) { Ok(()) } else { Err(NO_THREADS) }
 }

@@ -80,7 +80,7 @@ impl State {
         }
         let sinks = &mut self.sinks;
         self.outside
-            .read_outside(|thread, name, events, lost| pass(sinks, NO_POOL, thread, name, events, lost));
+            .read_outside(&mut |thread, name, events, lost| pass(sinks, NO_POOL, thread, name, events, lost));
         sinks.retain_mut(|(_, sink)| sink.turn(at_ns));
     }
 
@@ -88,7 +88,7 @@ impl State {
         let number = pool.recorder().number();
         let sinks = &mut self.sinks;
         let reader = self.readers.entry(number).or_default();
-        reader.read(pool, |thread, name, events, lost| pass(sinks, number, thread, name, events, lost));
+        reader.read(pool, &mut |thread, name, events, lost| pass(sinks, number, thread, name, events, lost));
     }
 }
 
@@ -127,7 +127,7 @@ pub fn add(sink: Box<dyn Sink>) -> io::Result<SinkId> {
     let mut guard = collector.lock();
     if collector.thread.get().is_none() {
         // With a stack of the usual size: files are written there, and the last reference to a pool may be dropped.
-        let thread = std::thread::Builder::new().name("heist-trace".into()).spawn(run)?;
+        let thread = heist_sync::start_thread("heist-trace", Box::new(run))?;
         let _ = collector.thread.set(thread.thread().clone());
     }
     let state = guard.get_or_insert_default();
@@ -135,7 +135,7 @@ pub fn add(sink: Box<dyn Sink>) -> io::Result<SinkId> {
         // What was recorded before, for somebody else, is none of this one's.
         state.readers = pools.iter().map(|pool| (pool.recorder().number(), Reader::from_now(pool))).collect();
         state.outside = Reader::default();
-        state.outside.read_outside(|_, _, _, _| ());
+        state.outside.read_outside(&mut |_, _, _, _| ());
         state.everywhere = wanted.take();
     }
     state.next_sink += 1;

@@ -1,6 +1,7 @@
 //! The flight recorder: the last while of a program, kept in memory, and written down when something goes wrong.
 
 use super::collect::{self, NO_POOL, Sink, SinkId};
+use heist_sync::Parker;
 use heist_sync::process::{Origin, PerProcess};
 use heist_trace::{ChromeWriter, Event, Kind, Lost, name};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -325,6 +326,15 @@ fn write_on_panic(kept: &Shared) {
     });
 }
 
+/// Whoever waits for it goes on when it is dropped.
+struct Done(Arc<Parker>);
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
+}
+
 fn note_panic(location: Option<&Location<'_>>) {
     // A thread that panics while it has one of these locks does without.
     let Ok(all) = ON_PANIC.get().try_lock() else { return };
@@ -337,7 +347,8 @@ fn note_panic(location: Option<&Location<'_>>) {
         }
         // The panicking thread may have little stack, and hold any lock of the program's. So another one writes, and this one waits for it, but
         // not for ever: it may be the collector's own.
-        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let here = Arc::new(Parker::new());
+        let done = Done(Arc::clone(&here));
         let reason = format!("a panic{place}");
         let write = move || {
             let _done = done;
@@ -346,8 +357,8 @@ fn note_panic(location: Option<&Location<'_>>) {
                 kept.write_for(&reason, heist_trace::now_ns());
             }
         };
-        if std::thread::Builder::new().name("heist-flight".into()).spawn(write).is_ok() {
-            let _ = is_done.recv_timeout(Duration::from_secs(2));
+        if heist_sync::start_thread("heist-flight", Box::new(write)).is_ok() {
+            here.park_timeout(Duration::from_secs(2));
         }
     }
 }

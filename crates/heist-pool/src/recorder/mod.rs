@@ -161,18 +161,21 @@ pub struct Reader {
     outside: outside::Positions,
 }
 
+/// What is done with the events of a thread: its number, its name if that is known, what it has recorded, and how many events before that are lost.
+pub type Batch<'b> = &'b mut dyn FnMut(u16, Option<&str>, &[Event], Lost);
+
 impl Reader {
     /// One that sees what the threads of `pool`, and those of no pool, record from here on.
     pub fn from_now(pool: &Pool) -> Self {
         let mut reader = Self::default();
-        reader.read(pool, |_, _, _, _| ());
-        reader.read_outside(|_, _, _, _| ());
+        reader.read(pool, &mut |_, _, _, _| ());
+        reader.read_outside(&mut |_, _, _, _| ());
         reader
     }
 
     /// Calls `batch` for each thread of the pool that has recorded something since the last call: its number, its name if it is
     /// still there, what it has recorded, and how many events before that are lost.
-    pub fn read(&mut self, pool: &Pool, mut batch: impl FnMut(u16, Option<&str>, &[Event], Lost)) {
+    pub fn read(&mut self, pool: &Pool, batch: Batch<'_>) {
         let mut events = Vec::new();
         let mut names = None;
         for worker in pool.threads().table().iter() {
@@ -186,13 +189,13 @@ impl Reader {
             self.from[at] = next;
             if !events.is_empty() || lost.0 > 0 {
                 let names = names.get_or_insert_with(|| pool.threads().names());
-                batch(worker.id(), names.get(&worker.id()).map(String::as_str), &events, lost);
+                batch(worker.id(), names.get(at).and_then(|name| name.as_deref()), &events, lost);
             }
         }
     }
 
     /// As [`read`](Self::read), for the program's own threads.
-    pub fn read_outside(&mut self, batch: impl FnMut(u16, Option<&str>, &[Event], Lost)) {
+    pub fn read_outside(&mut self, batch: Batch<'_>) {
         self.outside.read(None, batch);
     }
 

@@ -3,7 +3,7 @@
 use super::record_in;
 use heist_sync::StdArc as Arc;
 use heist_sync::process::{Origin, PerProcess};
-use heist_trace::{Event, Kind, Lost, Position, Ring};
+use heist_trace::{Event, Kind, Position, Ring};
 use std::cell::OnceCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -87,7 +87,7 @@ pub(super) struct Positions(Vec<Position>);
 
 impl Positions {
     /// See [`Reader::read_outside`](super::Reader::read_outside). `of`: the pool whose events are wanted; all of them without.
-    pub fn read(&mut self, of: Option<u32>, mut batch: impl FnMut(u16, Option<&str>, &[Event], Lost)) {
+    pub fn read(&mut self, of: Option<u32>, batch: super::Batch<'_>) {
         let places = lock(PLACES.get()).all.clone();
         self.0.resize(places.len().max(self.0.len()), Position::START);
         let mut events = Vec::new();

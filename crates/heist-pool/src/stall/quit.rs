@@ -26,12 +26,12 @@ pub fn on_sigquit() -> io::Result<()> {
         return Ok(());
     }
     let quits = heist_os::quit::Quits::new()?;
-    let thread = std::thread::Builder::new().name("heist-sigquit".into());
-    thread.spawn(move || {
+    let tell = move || {
         while quits.wait() {
             heist_sync::warn(format_args!("{}", report()));
         }
-    })?;
+    };
+    heist_sync::start_thread("heist-sigquit", Box::new(tell))?;
     heist_os::quit::listen()?;
     keep();
     *is_on = true;

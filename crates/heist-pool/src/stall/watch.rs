@@ -93,7 +93,7 @@ pub(crate) fn start(pool: &Pool) {
     if watch.is_started.swap(true, Ordering::Relaxed) {
         return;
     }
-    if let Err(error) = std::thread::Builder::new().name("heist-stall".into()).spawn(|| run(watch)) {
+    if let Err(error) = heist_sync::start_thread("heist-stall", Box::new(|| run(watch))) {
         watch.is_started.store(false, Ordering::Relaxed);
         heist_sync::warn(format_args!(
             "stalls are not watched for: the thread for it could not be started ({error})"

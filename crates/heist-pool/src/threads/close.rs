@@ -1,7 +1,7 @@
 //! Threads go: the pool is closing once its handle is gone, and over once nothing is left to do. A task that becomes ready later
 //! still runs.
 
-use super::{CLOSING, OPEN, OVER, Threads};
+use super::{CLOSING, OPEN, OVER, Run, Threads};
 use crate::pool::Pool;
 use crate::worker::Given;
 use heist_os::WokenFor;
@@ -80,7 +80,7 @@ impl Threads {
                 }
             }
         };
-        if let Err(error) = thread::Builder::new().name("heist-late".into()).spawn(run) {
+        if let Err(error) = thread::Builder::new().name("heist-late".into()).spawn(Box::new(run) as Run) {
             self.has_late.store(false, Ordering::Release);
             heist_sync::warn(format_args!(
                 "a task became ready after its pool was over, and no thread could be started for it ({error}); it runs once another one \

@@ -26,6 +26,9 @@ const CLOSING: u8 = 1;
 /// Nothing is left to do; threads leave.
 const OVER: u8 = 2;
 
+/// What a thread runs. In a box, so that starting one is compiled once.
+type Run = Box<dyn FnOnce() + Send>;
+
 /// See the module.
 pub struct Threads {
     table: Table,

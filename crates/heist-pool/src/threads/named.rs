@@ -9,7 +9,6 @@ use heist_sync::clock::coarse_ms;
 use heist_sync::{lock, lock_soon};
 use heist_trace::{Kind, name};
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
 use std::ptr;
@@ -235,10 +234,17 @@ impl Threads {
         entries.iter().map(|entry| (entry.worker, entry.name.clone(), entry.closure())).collect()
     }
 
-    /// The names of its threads, by number; without guests, which have none of their own here.
-    pub(crate) fn names(&self) -> BTreeMap<u16, String> {
-        let named = lock(&self.named);
-        named.iter().filter_map(|entry| Some((entry.worker, entry.name.as_deref()?.into()))).collect()
+    /// The names of its threads, each at its number; without guests, which have none of their own here.
+    pub(crate) fn names(&self) -> Vec<Option<Box<str>>> {
+        let mut names = Vec::new();
+        for entry in lock(&self.named).iter() {
+            let at = usize::from(entry.worker);
+            if names.len() <= at {
+                names.resize(at + 1, None);
+            }
+            names[at].clone_from(&entry.name);
+        }
+        names
     }
 
     /// What each of its threads is doing; without guests, and without those that have not begun.

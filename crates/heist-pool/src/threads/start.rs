@@ -1,5 +1,6 @@
 //! Threads come: every thread of the pool begins with a [`ThreadStart`], which gives its place back at the thread's end.
 
+use super::Run;
 use crate::pool::{Handler, Pool};
 use crate::process::end_child;
 use crate::queues::job::halt_unwinding;
@@ -80,7 +81,7 @@ impl ThreadStart {
             builder = builder.stack_size(size);
         }
         let pool = Arc::clone(&self.pool);
-        let handle = builder.spawn(move || {
+        let run = move || {
             let system = self.pool.system();
             // It has the mask of the thread that started it, which a program may have narrowed. It takes that of the pool's maker.
             if let Some(mask) = &self.pool.threads().mask
@@ -89,8 +90,8 @@ impl ThreadStart {
                 system.set_mask(None, mask);
             }
             self.run();
-        });
-        let handle = handle.map_err(|error| match stack_size {
+        };
+        let handle = builder.spawn(Box::new(run) as Run).map_err(|error| match stack_size {
             Some(size) if error.kind() == io::ErrorKind::InvalidInput => {
                 let message = format!("no thread can have stack_size({size}) ({error}); ask for less");
                 io::Error::new(io::ErrorKind::InvalidInput, message)

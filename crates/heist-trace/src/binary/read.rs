@@ -17,7 +17,7 @@ pub(crate) struct Head {
     pub lost: u64,
 }
 
-pub(crate) fn read(r: impl Read) -> Result<Trace, ReadError> {
+pub(crate) fn read(r: &mut dyn Read) -> Result<Trace, ReadError> {
     let (mut builder, mut events) = (Trace::builder(), Vec::new());
     let mut head = Head::default();
     stream(r, |found| head = found, |event| events.push(event))?;
@@ -34,7 +34,7 @@ pub(crate) fn read(r: impl Read) -> Result<Trace, ReadError> {
 /// Passes on what stands before the events, and then each event, in little memory. An error may come after the last of them: what was passed on is
 /// then not to be trusted.
 pub(crate) fn stream(
-    r: impl Read,
+    r: &mut dyn Read,
     on_head: impl FnOnce(Head),
     on_event: impl FnMut(Event),
 ) -> Result<(), ReadError> {
@@ -67,7 +67,7 @@ pub(crate) fn stream(
 }
 
 fn read_threads(
-    input: &mut Summed<impl Read>,
+    input: &mut Summed<'_>,
     fault: &mut Option<ReadError>,
 ) -> Result<BTreeMap<u16, String>, ReadError> {
     let mut threads = BTreeMap::new();
@@ -86,7 +86,7 @@ fn read_threads(
 }
 
 fn read_names(
-    input: &mut Summed<impl Read>,
+    input: &mut Summed<'_>,
     fault: &mut Option<ReadError>,
 ) -> Result<BTreeMap<u32, String>, ReadError> {
     let mut names = BTreeMap::new();
@@ -104,7 +104,7 @@ fn read_names(
 }
 
 fn read_events(
-    input: &mut Summed<impl Read>,
+    input: &mut Summed<'_>,
     fault: &mut Option<ReadError>,
     mut on_event: impl FnMut(Event),
 ) -> Result<(), ReadError> {
@@ -134,13 +134,13 @@ fn read_events(
     })
 }
 
-struct Summed<R> {
-    r: R,
+struct Summed<'r> {
+    r: &'r mut dyn Read,
     sum: Checksum,
     length: u64,
 }
 
-impl<R: Read> Summed<R> {
+impl Summed<'_> {
     /// Fills `buffer` as far as the input goes, and returns how far that is.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         let mut got = 0;

@@ -2,7 +2,7 @@ use super::{Checksum, MAGIC, VERSION};
 use crate::Trace;
 use std::io::{self, BufWriter, Write};
 
-pub(crate) fn write(trace: &Trace, w: impl Write) -> io::Result<()> {
+pub(crate) fn write(trace: &Trace, w: &mut dyn Write) -> io::Result<()> {
     let mut out = Summed { w: BufWriter::new(w), sum: Checksum::new() };
     out.put(&MAGIC)?;
     out.put(&VERSION.to_le_bytes())?;
@@ -33,12 +33,12 @@ pub(crate) fn write(trace: &Trace, w: impl Write) -> io::Result<()> {
     out.w.flush()
 }
 
-struct Summed<W> {
-    w: W,
+struct Summed<'w> {
+    w: BufWriter<&'w mut dyn Write>,
     sum: Checksum,
 }
 
-impl<W: Write> Summed<W> {
+impl Summed<'_> {
     /// A text behind its length.
     fn put_text(&mut self, text: &str) -> io::Result<()> {
         let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "a name is longer than 4 GiB");

@@ -45,6 +45,10 @@ impl Profile {
     /// # Errors
     /// Those of `out`.
     pub fn write_svg(&self, mut out: impl Write) -> io::Result<()> {
+        self.write_to(&mut out)
+    }
+
+    fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \

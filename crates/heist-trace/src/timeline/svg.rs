@@ -44,6 +44,10 @@ impl Timeline {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn write_svg(&self, title: &str, mut w: impl Write) -> io::Result<()> {
+        self.write_to(title, &mut w)
+    }
+
+    fn write_to(&self, title: &str, w: &mut dyn Write) -> io::Result<()> {
         let height = TOP + ROW * self.rows.len() as u64 + 34;
         let width = LEFT + COLUMNS + RIGHT;
         writeln!(
@@ -59,7 +63,7 @@ impl Timeline {
             x += 112;
         }
         for (n, row) in self.rows.iter().enumerate() {
-            self.write_row(row, TOP + ROW * n as u64, &mut w)?;
+            self.write_row(row, TOP + ROW * n as u64, w)?;
         }
         let (y, ms) = (height - 12, self.duration_ns() as f64 / 1e6);
         writeln!(w, r#"<text class="dim" x="{LEFT}" y="{y}">0</text>"#)?;
@@ -71,7 +75,7 @@ impl Timeline {
         writeln!(w, "</svg>")
     }
 
-    fn write_row(&self, row: &Row, y: u64, w: &mut impl Write) -> io::Result<()> {
+    fn write_row(&self, row: &Row, y: u64, w: &mut dyn Write) -> io::Result<()> {
         writeln!(w, r#"<text x="0" y="{}">worker {}</text>"#, y + 14, row.worker())?;
         let mut from = 0;
         let columns: Vec<Option<Activity>> = (0..COLUMNS).map(|column| self.most_of(row, column)).collect();

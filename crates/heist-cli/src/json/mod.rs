@@ -1,5 +1,8 @@
-//! What every JSON output needs.
+//! What every JSON output needs, and a reader.
 
+mod read;
+
+pub use read::{Error, Value};
 use std::fmt;
 
 /// A text between quotation marks.
