@@ -137,10 +137,16 @@ impl Kind {
         }
     }
 
-    /// Whether a job, a poll or a tick ends with this event.
-    #[cfg(feature = "output")]
-    pub(crate) const fn is_end(self) -> bool {
-        matches!(self, Kind::JobEnd | Kind::PollEnd | Kind::TickEnd)
+    /// What the thread has begun with if it ends with this event.
+    pub(crate) const fn start(self) -> Option<Kind> {
+        match self {
+            Kind::JobEnd => Some(Kind::JobStart),
+            Kind::PollEnd => Some(Kind::PollStart),
+            Kind::TickEnd => Some(Kind::TickStart),
+            Kind::SpanEnd => Some(Kind::SpanStart),
+            Kind::Unblock => Some(Kind::Block),
+            _ => None,
+        }
     }
 
     /// The kind's code in packed events and binary files.

@@ -1,11 +1,11 @@
 //! `heist trace FILE`: what is in a recorded trace, and the same in another form.
 
+mod items;
 mod replay;
 mod summary;
 
 use heist::trace::Trace;
 use replay::Replay;
-use serde_json::Value;
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
@@ -156,10 +156,4 @@ impl<F: FnMut(&str) -> Result<(), serde_json::Error>> Write for Lines<F> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// The item on a line, without the comma after it; `None` for the array's edges.
-fn item(line: &str) -> Result<Option<Value>, serde_json::Error> {
-    let text = line.trim().trim_end_matches(',');
-    if matches!(text, "[" | "]" | "") { Ok(None) } else { serde_json::from_str(text).map(Some) }
 }
