@@ -127,8 +127,8 @@ pub mod raw {
     /// Work and span.
     pub mod profile {
         pub use crate::profile::{
-            AnotherClock, Blocks, Clock, Gather, Region, Spawn, end_first, end_loops, end_second, go_on,
-            is_on, loops, measure, measure_with, spawn,
+            AnotherClock, Blocks, Clock, Gather, Region, Spawn, end_first, end_loops, end_second, fork_is_of,
+            go_on, half_is_of, is_on, loops, measure, measure_with, note_late, spawn,
         };
     }
     /// What is recorded for traces.

@@ -162,6 +162,7 @@ impl Pool {
         if !pool.config.is_hidden {
             crate::global::enlist(&pool);
             pool.recorder.join_all();
+            crate::profile::join_all(&pool);
         }
         pool
     }
