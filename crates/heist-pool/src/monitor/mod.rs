@@ -13,7 +13,7 @@ pub(crate) use look::release;
 
 use crate::metrics::polls::note_ready;
 use crate::pool::{Config, Pool};
-use crate::profile;
+use crate::profile::totals;
 use crate::queues::task::{Header, TaskRef};
 use flag::Flag;
 use heist_os::WokenFor;
@@ -103,7 +103,7 @@ impl Watched {
             unsafe { note_ready(task) };
         }
         if tasks & IS_PROFILED != 0 {
-            profile::note_ready(task.addr().get());
+            totals::note_ready(task.addr().get());
         }
     }
 

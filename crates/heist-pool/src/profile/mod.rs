@@ -7,7 +7,7 @@ mod meter;
 mod session;
 mod start;
 mod sums;
-mod totals;
+pub(crate) mod totals;
 #[cfg_attr(heist_model, path = "no_whole.rs")]
 mod whole;
 
@@ -21,13 +21,19 @@ pub(crate) use session::join_all;
 pub use session::{AnotherClock, measure, measure_with};
 pub use start::Spawn;
 pub use totals::note_late;
-pub(crate) use totals::{Idle, note_idle, note_ready, note_waited};
+pub(crate) use totals::{Idle, note_idle, note_waited};
 pub(crate) use whole::{called, start};
 
 use heist_sync::std_atomic::{AtomicU32, Ordering};
 
 /// How many profiles are being taken.
 static SESSIONS: AtomicU32 = AtomicU32::new(0);
+
+/// For models: from here on it is on, or is not.
+#[cfg(all(test, heist_loom))]
+pub(crate) fn set_on(is_on: bool) {
+    SESSIONS.store(is_on.into(), Ordering::Relaxed);
+}
 
 /// Whether anything is measured anywhere. What runs on a thread is measured if it has a frame.
 #[inline]
