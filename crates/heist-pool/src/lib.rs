@@ -76,6 +76,7 @@ mod queues;
 mod recorder;
 mod sample;
 mod schedtrace;
+mod serves;
 mod signal;
 #[cfg_attr(heist_model, path = "stall/none.rs")]
 mod stall;
@@ -143,7 +144,7 @@ pub mod raw {
     }
     /// What a thread can wait for.
     pub mod signal {
-        pub use crate::signal::{Awaited, Signal};
+        pub use crate::signal::{Awaited, JobsOf, Signal};
         pub use crate::waits::{Waits, WaitsFor};
     }
     /// What a program waits for that does not go on.

@@ -40,6 +40,7 @@ use me::Me;
 use orphan::Orphaned;
 use park::Sleep;
 use permit::OwnPermit;
+use std::panic::Location;
 use tasks::OwnTasks;
 
 /// Who would take more work.
@@ -273,6 +274,12 @@ impl Worker {
     /// The mark for [`Spawned::since`].
     pub fn spawned_position(&self) -> u64 {
         self.me.spawned.position()
+    }
+
+    /// For reports: the job that this thread has just begun was spawned there.
+    #[inline]
+    pub fn note_site(&self, site: &'static Location<'static>) {
+        self.me.shared.own().serves.set_site(site);
     }
 
     /// For reports: what this thread blocks on has polled the handle of that task, which has not ended.

@@ -86,9 +86,12 @@ impl Worker {
                 }
             }
             Found::Job(job) => self.run_job(job.number(), || {
-                self.me.shared.own().jobs.add(1);
+                let own = self.me.shared.own();
+                own.jobs.add(1);
+                own.serves.begin(job.awaited());
                 // SAFETY: taken out of a queue, so once.
                 as_root(Root::Job, || unsafe { job.run() });
+                own.serves.end();
             }),
             Found::Fork { job, victim } => self.run_job(0, || {
                 self.me.shared.own().forks.add(1);
