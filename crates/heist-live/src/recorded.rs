@@ -22,6 +22,8 @@ pub struct Found {
     pub arrows_left: usize,
     /// Polls that took long: the task's name or place, and for how many nanoseconds.
     pub slow: Vec<(&'static str, u64)>,
+    /// How often each task was polled, by its number in events.
+    pub polls: HashMap<u32, u64>,
 }
 
 impl Recorded {
@@ -52,6 +54,9 @@ impl Recorded {
             }
             for event in events {
                 inside.take(event, &mut |step| found.slow.extend(slow_poll(step, event.at_ns, slow_ns)));
+                if event.kind == Kind::PollStart {
+                    *found.polls.entry(event.arg).or_default() += 1;
+                }
                 if event.kind == Kind::Steal {
                     let thief = event.worker.or_else(|| index_of(thread));
                     if let (Some(from), Some(to)) = (index_of(event.arg as u16), thief) {
