@@ -168,16 +168,18 @@ impl Summary {
         let pools = self.pools.keys().filter(|&&pool| pool != 0).count();
         writeln!(
             out,
-            "{} in {} of {pools} pool(s)",
+            "{} in {} of {}",
             bold(&time(took_us)),
-            count(self.threads.len() as u64, "thread")
+            count(self.threads.len() as u64, "thread"),
+            count(pools as u64, "pool")
         )?;
         match self.lost.values().sum() {
             0 => {}
             lost => writeln!(
                 out,
-                "{} are missing: their thread was faster than whoever read them; counts and times are too small",
-                count(lost, "event")
+                "{} {} missing: their thread was faster than whoever read them; counts and times are too small",
+                count(lost, "event"),
+                if lost == 1 { "is" } else { "are" }
             )?,
         }
         if self.latest_tick_us > 0 {

@@ -40,6 +40,7 @@ use me::Me;
 use orphan::Orphaned;
 use park::Sleep;
 use permit::OwnPermit;
+use std::cell::RefCell;
 use std::panic::Location;
 use tasks::OwnTasks;
 
@@ -82,7 +83,14 @@ impl Worker {
         }
         shared.set_role(role);
         Self {
-            me: Me { pool, shared, hot: hot(), spawned, asleep: Asleep::default() },
+            me: Me {
+                pool,
+                shared,
+                hot: hot(),
+                spawned,
+                asleep: Asleep::default(),
+                ticks: RefCell::default(),
+            },
             permit: OwnPermit::new(role),
             tasks: OwnTasks::default(),
             search: Search::new(seed),
@@ -259,6 +267,20 @@ impl Worker {
     pub fn spawn(&self, job: JobRef) {
         let has_permit = matches!(self.permit.role(), Role::Holder | Role::Guest);
         if has_permit || !job.owner().is_null() { self.me.spawn(job) } else { self.me.pool.inject(job) }
+    }
+
+    /// Runs what a thread of the program's own has called, which must not unwind. For traces it is a job.
+    #[inline]
+    pub(crate) fn run_visit(&self, run: impl FnOnce()) {
+        let me = &self.me;
+        let begun = me.is_traced().then(|| {
+            let name = heist_trace::name::number("call from outside");
+            me.record_begin(Kind::JobStart, 0, name)
+        });
+        run();
+        if me.is_traced() && !self.is_orphan() {
+            me.record_end(begun, Kind::JobEnd, 0);
+        }
     }
 
     /// Records an event of this thread with that name, or without one if it is 0.
