@@ -59,14 +59,6 @@ pub struct Outcome {
     start: Option<Arc<Start>>,
 }
 
-#[cfg(all(test, heist_loom))]
-impl Outcome {
-    /// The code of the half that it is of.
-    pub(crate) fn code(&self) -> usize {
-        self.sums.sites[0].code
-    }
-}
-
 const PAUSED: u64 = u64::MAX;
 
 impl Frame {

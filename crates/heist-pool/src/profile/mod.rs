@@ -3,6 +3,8 @@
 mod calibrate;
 mod clock;
 mod frame;
+#[cfg(all(test, heist_loom))]
+pub(crate) mod in_models;
 mod meter;
 mod session;
 mod start;
@@ -28,12 +30,6 @@ use heist_sync::std_atomic::{AtomicU32, Ordering};
 
 /// How many profiles are being taken.
 static SESSIONS: AtomicU32 = AtomicU32::new(0);
-
-/// For models: from here on it is on, or is not.
-#[cfg(all(test, heist_loom))]
-pub(crate) fn set_on(is_on: bool) {
-    SESSIONS.store(is_on.into(), Ordering::Relaxed);
-}
 
 /// Whether anything is measured anywhere. What runs on a thread is measured if it has a frame.
 #[inline]

@@ -7,7 +7,7 @@
 //! reverses pairs of accesses, but overlooks some pairs, and the two starting points make up for each other.
 
 use super::{Care, Floor, Look, Popped, Pushed, Slot, Stack, hot};
-use crate::profile;
+use crate::profile::in_models;
 use crate::queues::forks::Hot;
 use crate::signal::Awaited;
 use heist_sync::cell::UnsafeCell;
@@ -142,7 +142,7 @@ impl Owner {
             self.wait(stolen);
             let (is_measured, outcome) = (stolen.state().is_measured(), stolen.take_outcome());
             assert_eq!(outcome.is_some(), is_measured, "what is said to be there is there, and nothing else");
-            assert!(outcome.is_none_or(|outcome| outcome.code() == stolen.code()));
+            assert!(outcome.is_none_or(|outcome| in_models::code_of(&outcome) == stolen.code()));
             self.measured.set(self.measured.get() + usize::from(is_measured));
             assert!(stolen.take_outcome().is_none(), "it can be taken twice");
             // SAFETY: as above, and it is done.
@@ -461,21 +461,21 @@ fn a_wait_against_the_end() {
 fn measured_halves_against_their_owner() {
     static MEASURED: AtomicUsize = AtomicUsize::new(0);
     check(3, |owner_first| {
-        profile::set_on(true);
+        in_models::set_on(true);
         let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
         let thief = Thief { stack: stack.clone(), parker: parker.clone() };
         let owner = |owner: &Owner| {
             owner.nest(&[Job::default()], &|_| ());
             let measured = owner.measured.get();
             MEASURED.fetch_add(measured, Ordering::Relaxed);
-            profile::set_on(false);
+            in_models::set_on(false);
             owner.nest(&[Job::default()], &|_| ());
             assert_eq!(owner.measured.get(), measured);
         };
         let steals = Box::new(move || thief.act(&[Steal, Steal]));
         start(owner_first, move || Owner::enter(&stack, &parker, Asked), owner, vec![steals]);
     });
-    profile::set_on(false);
+    in_models::set_on(false);
     assert_ne!(MEASURED.load(Ordering::Relaxed), 0, "no thief has taken a half");
 }
 
