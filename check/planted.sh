@@ -41,6 +41,7 @@ fork_strangers_counted_too_early pool queues::forks::loom::steal_back_takes_no_s
 fork_leave_no_fence          pool queues::forks::loom::leaving_against_a_visit
 fork_done_in_two_steps       pool queues::forks::loom::a_wait_against_the_end
 fork_force_beyond_the_end    pool queues::forks::loom::force_against_a_full_stack
+fork_outcome_after_done      pool queues::forks::loom::measured_halves_against_their_owner
 
 permit_observed_unseen       pool permits::loom::an_observation_against_a_take_back permits::loom::an_observation_against_a_revocation
 permit_taken_though_observed pool permits::loom::an_observation_against_a_take_back permits::loom::an_observation_against_a_revocation

@@ -6,7 +6,7 @@ use heist_pool::raw::global;
 use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding};
 use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::raw::process::{Caller, OnBehalf, refuse_wait};
-use heist_pool::raw::signal::Awaited;
+use heist_pool::raw::signal::{Awaited, JobsOf};
 use heist_pool::raw::worker::Worker;
 use heist_sync::Arc;
 use std::cell::UnsafeCell;
@@ -166,10 +166,11 @@ where
         (0..n).map(|index| Call { shared: &shared, index, result: UnsafeCell::new(None) }).collect();
     // The own call runs right here, without a hop.
     let own = Worker::current_in(pool).and_then(Worker::observe_held).filter(|&index| index < n);
+    let owner = std::ptr::from_ref(&shared).cast();
     for call in calls.iter().filter(|call| Some(call.index) != own) {
         let data = std::ptr::from_ref(call).cast();
         // SAFETY: `calls` and `shared` stay until the signal is set, which is waited for below; `R` and `OP` may cross.
-        let job = unsafe { JobRef::new(Call::<OP, R>::run, data, std::ptr::null()) };
+        let job = unsafe { JobRef::new(Call::<OP, R>::run, data, owner) };
         pool.inject_for(call.index, shared.pending.measured(job));
     }
     if let Some(own) = own {
@@ -178,7 +179,7 @@ where
     }
     match here {
         _ if n == 0 => {}
-        Some(worker) => worker.wait(shared.pending.over(), &()),
+        Some(worker) => worker.wait(&JobsOf { over: shared.pending.over(), owner }, &()),
         None if pool.is_foreign() && !shared.pending.over().is_over() => refuse_wait(),
         None => wait_outside(shared.pending.over(), &parker),
     }

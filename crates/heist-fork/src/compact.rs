@@ -77,6 +77,9 @@ trait Callee {
     /// # Safety
     /// `run` has returned; once.
     unsafe fn drop_result(&mut self);
+
+    /// The address of its `run`, which tells the loops of a program apart in a profile.
+    fn code(&self) -> usize;
 }
 
 impl<F: FnOnce(FnContext) -> R, R> Callee for Call<F, R> {
@@ -91,6 +94,11 @@ impl<F: FnOnce(FnContext) -> R, R> Callee for Call<F, R> {
     unsafe fn drop_result(&mut self) {
         // SAFETY: by the caller.
         unsafe { self.result.assume_init_drop() };
+    }
+
+    fn code(&self) -> usize {
+        let run: unsafe fn(&mut Self, bool, OnBehalf) = <Self as Callee>::run;
+        run as usize
     }
 }
 
@@ -121,6 +129,9 @@ impl<'a, C: Callee + ?Sized> Tracked<'a, C> {
     /// # Safety
     /// Once.
     unsafe fn run(&mut self, is_stolen: bool, on_behalf: OnBehalf) {
+        if is_stolen {
+            profile::half_is_of(|| self.callee.code());
+        }
         // SAFETY: by the caller.
         unsafe { run_loop(self.callee, is_stolen, on_behalf) };
         self.is_done = true;
@@ -142,6 +153,7 @@ impl<'a, C: Callee + ?Sized> Tracked<'a, C> {
 fn fork(left: &mut dyn Callee, right: &mut (dyn Callee + Send)) {
     let (mut left, mut right) = (Tracked::new(left), Tracked::new(right));
     let caller = Caller::here();
+    profile::fork_is_of(|| right.callee.code());
     let both = || {
         fork_staying(
             // SAFETY: here only.

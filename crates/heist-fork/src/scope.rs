@@ -7,7 +7,7 @@ use heist_pool::raw::global;
 use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding, heap_job};
 use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::raw::process::{Caller, OnBehalf, refuse_wait};
-use heist_pool::raw::signal::Awaited;
+use heist_pool::raw::signal::{Awaited, JobsOf};
 use heist_pool::raw::worker::{Spawned, Worker};
 use heist_sync::atomic::{AtomicPtr, Ordering};
 use heist_sync::process::Origin;
@@ -16,6 +16,7 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::panic::Location;
 
 /// Spawns jobs that may borrow from outside of the scope; see [`scope`].
 ///
@@ -180,10 +181,11 @@ impl<'scope> Base<'scope> {
         match here {
             Some(worker) => {
                 let own = Arc::ptr_eq(worker.pool(), &self.pool);
+                let jobs = JobsOf { over: self.pending.over(), owner: self.tag() };
                 if own {
-                    worker.wait(self.pending.over(), &Spawned { owner: self.tag(), since });
+                    worker.wait(&jobs, &Spawned { owner: self.tag(), since });
                 } else {
-                    worker.wait(self.pending.over(), &());
+                    worker.wait(&jobs, &());
                 }
             }
             None if self.pool.is_foreign() => {
@@ -307,6 +309,13 @@ impl<S> Drop for Opened<S> {
     }
 }
 
+/// Says where the job was spawned that the calling thread has begun.
+fn note_site(site: &'static Location<'static>) {
+    if let Some(worker) = Worker::current() {
+        worker.note_site(site);
+    }
+}
+
 /// Where a job spawned on this thread goes.
 pub(crate) fn push_in(pool: &Arc<Pool>, job: JobRef) {
     match Worker::current_in(pool) {
@@ -330,13 +339,15 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Panics
     /// A panic of the job goes on where the scope was opened, when all its jobs are over.
+    #[track_caller]
     pub fn spawn<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         self.base.count_in(1);
-        let scope = Address(std::ptr::from_ref(self));
+        let (scope, site) = (Address(std::ptr::from_ref(self)), Location::caller());
         let job = move || {
+            note_site(site);
             // SAFETY: a job of the scope, before it counts itself out.
             let scope = unsafe { scope.get() };
             // SAFETY: counted in above.
@@ -381,6 +392,7 @@ impl<'scope> ScopeFifo<'scope> {
     ///
     /// # Panics
     /// As [`Scope::spawn`].
+    #[track_caller]
     pub fn spawn_fifo<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
@@ -401,8 +413,9 @@ impl<'scope> ScopeFifo<'scope> {
             unsafe { job.run() };
         }
         self.base.count_in(1);
-        let scope = Address(std::ptr::from_ref(self));
+        let (scope, site) = (Address(std::ptr::from_ref(self)), Location::caller());
         let job = move || {
+            note_site(site);
             // SAFETY: a job of the scope, before it counts itself out.
             let scope = unsafe { scope.get() };
             // SAFETY: counted in above.

@@ -54,6 +54,11 @@
     say(mark.lastChild, word === undefined ? state : word);
   }
 
+  /** So many of something, in words. */
+  function many(n, what) {
+    return count(n) + ' ' + what + (n === 1 ? '' : 's');
+  }
+
   function count(n) {
     if (n < 10000) return String(Math.round(n));
     if (n < 1e6) return (n / 1e3).toFixed(n < 1e5 ? 1 : 0) + 'k';
@@ -307,7 +312,7 @@
       this.legend.forEach(({ n, state }) => say(n, String(counts[state] || 0)));
       fillTokens(this.injected[0], pool.injected_jobs);
       fillTokens(this.injected[1], pool.injected_tasks);
-      leftOut('workers-left', pool.workers_left, 'workers');
+      leftOut('workers-left', pool.workers_left, 'worker');
     }
   }
 
@@ -322,7 +327,7 @@
   function leftOut(id, n, what) {
     const place = $(id);
     place.hidden = !n;
-    if (n) say(place, 'and ' + count(n) + ' more ' + what + ', left out to keep a snapshot below 64 KiB');
+    if (n) say(place, 'and ' + count(n) + ' more ' + what + (n === 1 ? '' : 's') + ', left out to keep a snapshot below 64 KiB');
   }
 
   /** Steals, as tokens that fly from card to card. */
@@ -543,7 +548,7 @@
       const wanted = this.pointed === null ? shown : this.moment(this.pointed);
       let best = null;
       for (const point of points) if (!best || Math.abs(point.at - wanted) < Math.abs(best.at - wanted)) best = point;
-      const text = best ? this.series.map((line) => this.format(line.of(best)) + (line.unit || '')).join(' \u00b7 ') : '\u2013';
+      const text = best ? this.series.map((line) => (line.what ? many(line.of(best), line.what) : this.format(line.of(best)))).join(' \u00b7 ') : '\u2013';
       say(this.now, text);
       if (!best || this.pointed === null) return;
       paint.strokeStyle = colours.soft;
@@ -672,7 +677,7 @@
     }
 
     tasks(tasks) {
-      const by = { state: (t) => t.state, name: (t) => nameOf(t, 'task'), since: (t) => t.since, site: (t) => t.site }[this.sort.by];
+      const by = { state: (t) => t.state, name: (t) => nameOf(t, 'task'), polls: (t) => t.polls || 0, since: (t) => t.since, site: (t) => t.site }[this.sort.by];
       const order = (a, b) => (by(a) < by(b) ? -1 : by(a) > by(b) ? 1 : a.id < b.id ? -1 : 1);
       const rows = tasks.rows
         .filter((t) => !this.filter || (nameOf(t, 'task') + ' ' + t.site + ' ' + t.state).toLowerCase().includes(this.filter))
@@ -685,18 +690,20 @@
       $('tasks-table').hidden = !rows.length;
       $('tasks-empty').hidden = rows.length > 0;
       say($('tasks-empty'), tasks.rows.length ? 'No task in this snapshot matches the filter.' : this.isRecording ? 'A trace has no table of tasks.' : 'The program has no tasks.');
-      leftOut('tasks-left', tasks.left, 'tasks');
+      leftOut('tasks-left', tasks.left, 'task');
       fillRows($('tasks'), rows, (row) => {
         const mark = stateMark('waiting', '');
         cell(row).append(mark);
         const name = nameCell(row);
         const since = cell(row, 'num');
-        return { mark, name, since, site: cell(row, 'mono wide') };
+        const polls = cell(row, 'num wide');
+        return { mark, name, since, polls, site: cell(row, 'mono wide') };
       }, (parts, t) => {
         setState(parts.mark, t.state);
         say(parts.name.name, nameOf(t, 'task'));
         say(parts.name.site, t.name ? 'task ' + t.id : '');
         say(parts.since, duration(t.since));
+        say(parts.polls, t.polls === undefined ? '' : count(t.polls));
         say(parts.site, t.site);
       });
     }
@@ -704,7 +711,7 @@
     slow(rows, left) {
       $('slow-table').hidden = !rows.length;
       $('slow-empty').hidden = rows.length > 0;
-      leftOut('slow-left', left, 'slow tasks');
+      leftOut('slow-left', left, 'slow task');
       fillRows($('slow'), rows, (row) => {
         const name = nameCell(row);
         const longest = cell(row, 'num');
@@ -724,7 +731,7 @@
       $('ticks-table').hidden = !rows.length;
       $('ticks-empty').hidden = rows.length > 0;
       say($('ticks-empty'), this.isRecording ? 'A trace has no table of ticks.' : 'The program has no ticks.');
-      leftOut('ticks-left', left, 'ticks');
+      leftOut('ticks-left', left, 'tick');
       fillRows($('ticks'), rows, (row) => {
         const name = nameCell(row);
         const both = () => {
@@ -759,7 +766,7 @@
       const rows = pool ? pool.others : [];
       $('others-table').hidden = !rows.length;
       $('others-empty').hidden = rows.length > 0;
-      leftOut('others-left', pool ? pool.others_left : 0, 'threads');
+      leftOut('others-left', pool ? pool.others_left : 0, 'thread');
       fillRows($('others'), rows, (row) => {
         const mark = stateMark('waiting', '');
         cell(row).append(mark);
@@ -794,7 +801,7 @@
       this.charts = [
         new Chart('c-util', [{ of: (p) => p.util, colour: 'working' }], 1, percent),
         new Chart('c-rate', [{ of: (p) => p.rate, colour: 'arrow' }], 0, count),
-        new Chart('c-queues', [{ of: (p) => p.jobs, colour: 'jobs', unit: ' jobs' }, { of: (p) => p.tasks, colour: 'tasks', dash: [5, 3], unit: ' tasks' }], 0, count),
+        new Chart('c-queues', [{ of: (p) => p.jobs, colour: 'jobs', what: 'job' }, { of: (p) => p.tasks, colour: 'tasks', dash: [5, 3], what: 'task' }], 0, count),
       ];
       this.bind();
       this.setTheme(this.storedTheme());
@@ -989,7 +996,7 @@
     }
 
     drawHead(frame) {
-      leftOut('pools-left', frame.pools_left, 'pools');
+      leftOut('pools-left', frame.pools_left, 'pool');
       const program = $('program');
       const key = frame.program + '\n' + frame.pid + '\n' + frame.cores;
       if (this.programKey !== key) {
@@ -1042,7 +1049,7 @@
       say($('f-steals'), now ? count(now.rate) : '\u2013');
       say($('f-steals-more'), pool ? 'a second, ' + count(pool.steals) + ' in all' : 'a second');
       say($('f-queued'), now ? count(now.jobs + now.tasks) : '\u2013');
-      say($('f-queued-more'), now ? count(now.jobs) + ' jobs, ' + count(now.tasks) + ' tasks' : 'jobs and tasks');
+      say($('f-queued-more'), now ? many(now.jobs, 'job') + ', ' + many(now.tasks, 'task') : 'jobs and tasks');
       say($('f-tasks'), count(frame.tasks.total));
       say($('f-tasks-more'), frame.tasks.leaked ? count(frame.tasks.leaked) + ' nobody can wake' : 'not ended');
       say($('f-wakes'), now ? count(now.wakes) : '\u2013');

@@ -170,6 +170,8 @@ pub struct TaskRow {
     pub state: usize,
     /// For how long, in milliseconds.
     pub since_ms: f64,
+    /// How often it was polled since somebody looks.
+    pub polls: u64,
 }
 
 /// A task that has held a worker for long.
@@ -350,7 +352,8 @@ impl TaskRow {
         let _ = write!(out, "{{\"id\":\"{}\",", self.id);
         named(out, self.name.as_deref(), &self.site);
         let state = TASK_STATES.get(self.state).unwrap_or(&"waiting");
-        let _ = write!(out, ",\"state\":\"{state}\",\"since\":{:.0}}}", finite(self.since_ms));
+        let (since, polls) = (finite(self.since_ms), self.polls);
+        let _ = write!(out, ",\"state\":\"{state}\",\"since\":{since:.0},\"polls\":{polls}}}");
     }
 }
 
@@ -512,6 +515,7 @@ mod tests {
             site: nasty.clone(),
             state: 2,
             since_ms: f64::INFINITY,
+            polls: u64::MAX,
         };
         let slow = |id: usize| SlowTask {
             id: format!("{id}.4294967295"),

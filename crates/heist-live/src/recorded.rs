@@ -4,22 +4,13 @@ use crate::frame::MOST_ARROWS;
 use heist_pool::raw::pool::Pool;
 use heist_pool::raw::recorder::{Kind, Reader, name};
 use heist_pool::raw::sample::PoolNow;
-use heist_trace::Event;
+use heist_trace::inside::{Inside, Step};
 use std::collections::HashMap;
 
 /// See the module. It remembers what the next look needs.
 pub struct Recorded {
     reader: Reader,
     threads: HashMap<u16, Inside>,
-}
-
-/// What a thread is inside of, as far as its events say.
-#[derive(Default)]
-struct Inside {
-    /// The name that its next event has.
-    next: u32,
-    /// When each of the things that it is inside of began, and its name; the outermost first.
-    stack: Vec<(u64, u32)>,
 }
 
 /// What one look has found.
@@ -31,10 +22,9 @@ pub struct Found {
     pub arrows_left: usize,
     /// Polls that took long: the task's name or place, and for how many nanoseconds.
     pub slow: Vec<(&'static str, u64)>,
+    /// How often each task was polled, by its number in events.
+    pub polls: HashMap<u32, u64>,
 }
-
-/// No thread is in more at once; if so, events were missed.
-const DEEPEST: usize = 256;
 
 impl Recorded {
     /// From here on.
@@ -44,8 +34,8 @@ impl Recorded {
 
     /// The name of what a thread is inside of.
     pub fn runs(&self, thread: u16) -> Option<&'static str> {
-        let &(_, number) = self.threads.get(&thread)?.stack.first()?;
-        name::text(number)
+        let outermost = self.threads.get(&thread)?.open().iter().find(|slice| slice.is_run())?;
+        name::text(outermost.name)
     }
 
     pub fn look(&mut self, pool: &Pool, sample: &PoolNow, slow_ns: u64) -> Found {
@@ -63,13 +53,16 @@ impl Recorded {
                 *inside = Inside::default();
             }
             for event in events {
+                inside.take(event, &mut |step| found.slow.extend(slow_poll(step, event.at_ns, slow_ns)));
+                if event.kind == Kind::PollStart {
+                    *found.polls.entry(event.arg).or_default() += 1;
+                }
                 if event.kind == Kind::Steal {
                     let thief = event.worker.or_else(|| index_of(thread));
                     if let (Some(from), Some(to)) = (index_of(event.arg as u16), thief) {
                         found.arrows.push((event.at_ns, from, to));
                     }
                 }
-                inside.take(event, slow_ns, &mut found.slow);
             }
         });
         found.arrows.sort_unstable();
@@ -79,61 +72,38 @@ impl Recorded {
     }
 }
 
-impl Inside {
-    fn take(&mut self, event: &Event, slow_ns: u64, slow: &mut Vec<(&'static str, u64)>) {
-        match event.kind {
-            Kind::Name => {
-                self.next = event.arg;
-                return;
-            }
-            Kind::JobStart | Kind::PollStart | Kind::TickStart => {
-                if self.stack.len() >= DEEPEST {
-                    self.stack.clear();
-                }
-                self.stack.push((event.at_ns, self.next));
-            }
-            Kind::JobEnd | Kind::PollEnd | Kind::TickEnd => {
-                let begun = self.stack.pop();
-                if let Some((begun_ns, number)) = begun.filter(|_| event.kind == Kind::PollEnd) {
-                    let took_ns = event.at_ns.saturating_sub(begun_ns);
-                    slow.extend(
-                        name::text(number).filter(|_| took_ns >= slow_ns).map(|text| (text, took_ns)),
-                    );
-                }
-            }
-            _ => {}
-        }
-        self.next = 0;
-    }
+/// The name and time of a poll that has ended with this step and took long.
+fn slow_poll(step: Step, at_ns: u64, slow_ns: u64) -> Option<(&'static str, u64)> {
+    let Step::Ended { slice, is_known: true, .. } = step else { return None };
+    let took_ns = at_ns.saturating_sub(slice.start_ns);
+    let is_slow = slice.kind == Kind::PollStart && took_ns >= slow_ns;
+    name::text(slice.name).filter(|_| is_slow).map(|text| (text, took_ns))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heist_trace::Event;
 
     #[test]
-    fn events_tell_what_a_thread_is_inside_of_and_which_polls_were_slow() {
+    fn polls_that_took_long_are_told_once_and_by_their_name() {
         let mut inside = Inside::default();
         let mut slow = Vec::new();
-        let mut take = |inside: &mut Inside, at_ns, kind, arg| {
-            inside.take(&Event { at_ns, kind, thread: 0, worker: None, arg }, 10, &mut slow);
-        };
         let called = name::number("a poll of this test");
         for (at_ns, kind, arg) in [
             (0, Kind::PollEnd, 1),
             (1, Kind::Name, called),
             (1, Kind::PollStart, 1),
             (2, Kind::JobStart, 0),
-            (3, Kind::JobEnd, 0),
-            (9, Kind::PollEnd, 1),
-            (10, Kind::Name, called),
-            (10, Kind::PollStart, 1),
+            (30, Kind::JobEnd, 0),
+            (31, Kind::PollEnd, 1),
+            (32, Kind::Name, called),
+            (32, Kind::PollStart, 1),
+            (40, Kind::PollEnd, 1),
         ] {
-            take(&mut inside, at_ns, kind, arg);
+            let event = Event { at_ns, kind, thread: 0, worker: None, arg };
+            inside.take(&event, &mut |step| slow.extend(slow_poll(step, at_ns, 10)));
         }
-        assert_eq!(inside.stack, [(10, called)]);
-        take(&mut inside, 30, Kind::PollEnd, 1);
-        assert_eq!(inside.stack, []);
-        assert_eq!(slow, [("a poll of this test", 20)]);
+        assert_eq!(slow, [("a poll of this test", 30)]);
     }
 }

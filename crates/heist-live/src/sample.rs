@@ -38,6 +38,9 @@ pub struct Sampler {
     pools: Vec<Known>,
     tasks: Tasks,
     tasks_at: Option<Instant>,
+    /// How often each task was polled since somebody looks, and since the last look at tasks, by its number in events.
+    polls: HashMap<u32, (task::Id, u64)>,
+    new_polls: HashMap<u32, u64>,
     slow: Vec<Slow>,
     /// Whether the pools' threads record what they do.
     is_recorded: bool,
@@ -73,6 +76,8 @@ impl Sampler {
             pools: Vec::new(),
             tasks: Tasks::default(),
             tasks_at: None,
+            polls: HashMap::new(),
+            new_polls: HashMap::new(),
             slow: Vec::new(),
             is_recorded: false,
             waits_are_work: false,
@@ -83,25 +88,28 @@ impl Sampler {
     pub fn set_recorded(&mut self, is_recorded: bool) {
         self.is_recorded = is_recorded;
         self.pools.iter_mut().for_each(|known| known.recorded = None);
+        self.polls.clear();
+        self.new_polls.clear();
     }
 
-    /// What goes on now.
-    pub fn frame(&mut self) -> Frame {
+    /// What goes on now, and the pools that it has looked at. The last reference to one of them may be among these: they are not to be dropped
+    /// under a lock.
+    pub fn frame(&mut self) -> (Frame, Vec<Arc<Pool>>) {
         let now = Instant::now();
         self.seq += 1;
         let mut pools = global::all();
         pools.retain(|pool| !pool.is_foreign());
         pools.sort_by_key(|pool| !global::is(pool));
-        self.look_at_tasks(&pools, now);
         self.pools.retain(|known| known.pool.strong_count() > 0);
         let frames = pools.iter().filter_map(|pool| self.look_at(pool, now)).collect();
+        self.look_at_tasks(&pools, now);
         let (mut ticks, mut ticks_left) = (Vec::new(), 0);
         for pool in &pools {
             let (shown, left) = pool.queues().ticks().shown(MOST_ROWS.saturating_sub(ticks.len()));
             ticks.extend(shown.into_iter().map(tick_row));
             ticks_left += left;
         }
-        Frame {
+        let frame = Frame {
             seq: self.seq,
             at_ms: ms(now - self.begun),
             program: self.program.clone(),
@@ -114,7 +122,8 @@ impl Sampler {
             ticks_left,
             demo: None,
             is_recording: false,
-        }
+        };
+        (frame, pools)
     }
 
     /// `None` if all its threads have left.
@@ -170,6 +179,9 @@ impl Sampler {
         });
         let others = others.collect();
         let at_ms = |at_ns: u64| at_ns.saturating_sub(begun_ns) as f64 / 1e6;
+        for (number, polls) in found.polls {
+            *self.new_polls.entry(number).or_default() += polls;
+        }
         for (called, took_ns) in found.slow {
             self.note_slow(called, called, None, took_ns as f64 / 1e6, false, now);
         }
@@ -197,6 +209,8 @@ impl Sampler {
         }
         self.tasks_at = Some(now);
         let all: Vec<Info> = pools.iter().flat_map(|pool| task::dump_of(pool)).collect();
+        self.count_polls(&all);
+        let polls = |info: &Info| self.polls.get(&info.number()).map_or(0, |(_, polls)| *polls);
         let mut counts = [0; 5];
         let mut rows: Vec<(usize, &Info)> = Vec::with_capacity(all.len());
         for info in &all {
@@ -212,9 +226,26 @@ impl Sampler {
             site: site(info.site()),
             state: place_of(info.state()).0,
             since_ms: ms(info.since()),
+            polls: polls(info),
         };
         self.tasks = Tasks { counts, rows: rows.iter().map(row).collect() };
         self.look_at_slow(&all, now);
+    }
+
+    /// Adds the polls since the last look to those of the tasks that are there now. A number belongs to another task once its own has ended.
+    fn count_polls(&mut self, all: &[Info]) {
+        let mut polls = HashMap::with_capacity(self.polls.len());
+        for info in all {
+            let number = info.number();
+            let before =
+                self.polls.get(&number).filter(|(id, _)| *id == info.id()).map_or(0, |known| known.1);
+            match before + self.new_polls.remove(&number).unwrap_or(0) {
+                0 => {}
+                n => drop(polls.insert(number, (info.id(), n))),
+            }
+        }
+        self.polls = polls;
+        self.new_polls.clear();
     }
 
     fn look_at_slow(&mut self, all: &[Info], now: Instant) {

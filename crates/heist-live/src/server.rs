@@ -300,7 +300,9 @@ const TEXT: &str = "text/plain; charset=utf-8";
 impl Server {
     /// A snapshot, as JSON.
     fn frame(&self) -> String {
-        let mut frame = lock(&self.sampler).frame();
+        let (mut frame, pools) = lock(&self.sampler).frame();
+        // Not under the lock: the last reference to a pool may be among these.
+        drop(pools);
         frame.demo = self.demo.as_ref().map(|demo| demo.now());
         frame.to_json()
     }

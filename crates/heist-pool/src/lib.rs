@@ -76,6 +76,7 @@ mod queues;
 mod recorder;
 mod sample;
 mod schedtrace;
+mod serves;
 mod signal;
 #[cfg_attr(heist_model, path = "stall/none.rs")]
 mod stall;
@@ -127,8 +128,8 @@ pub mod raw {
     /// Work and span.
     pub mod profile {
         pub use crate::profile::{
-            AnotherClock, Blocks, Clock, Gather, Region, Spawn, end_first, end_loops, end_second, go_on,
-            is_on, loops, measure, measure_with, spawn,
+            AnotherClock, Blocks, Clock, Gather, Region, Spawn, end_first, end_loops, end_second, fork_is_of,
+            go_on, half_is_of, is_on, loops, measure, measure_with, note_late, spawn,
         };
     }
     /// What is recorded for traces.
@@ -143,7 +144,7 @@ pub mod raw {
     }
     /// What a thread can wait for.
     pub mod signal {
-        pub use crate::signal::{Awaited, Signal};
+        pub use crate::signal::{Awaited, JobsOf, Signal};
         pub use crate::waits::{Waits, WaitsFor};
     }
     /// What a program waits for that does not go on.

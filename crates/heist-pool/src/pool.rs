@@ -162,6 +162,7 @@ impl Pool {
         if !pool.config.is_hidden {
             crate::global::enlist(&pool);
             pool.recorder.join_all();
+            crate::profile::join_all(&pool);
         }
         pool
     }
@@ -304,7 +305,10 @@ impl Pool {
                 self.queues.jobs.push(job_ref);
                 self.permits.announce(self, WokenFor::Call);
                 match here {
-                    Some(worker) => worker.wait(&Called { signal: job.signal(), pool: self }, &()),
+                    Some(worker) => {
+                        let address = job_ref.awaited();
+                        worker.wait(&Called { signal: job.signal(), pool: self, address }, &());
+                    }
                     None => wait_outside(job.signal(), &parker),
                 }
                 job.finish();
@@ -445,6 +449,8 @@ impl Pool {
 struct Called<'a> {
     signal: &'a Signal,
     pool: &'a Pool,
+    /// That of the job.
+    address: usize,
 }
 
 impl Awaited for Called<'_> {
@@ -458,6 +464,10 @@ impl Awaited for Called<'_> {
 
     fn what(&self) -> Waits {
         Waits::call(self.pool)
+    }
+
+    fn address(&self) -> usize {
+        self.address
     }
 }
 

@@ -51,10 +51,10 @@ fn line(pool: &Pool, at: Duration) -> String {
     let searching = permits.count(Count::Searching);
     let lengths: Vec<_> = table.iter().map(|worker| worker.queued().to_string()).collect();
     format!(
-        "sched {}ms pool {:x}: active={} running={} parked={} searching={searching} threads={} lent={} injected={} queues=[{}] \
+        "sched {}ms pool {}: active={} running={} parked={} searching={searching} threads={} lent={} injected={} queues=[{}] \
          due_ticks={} steals={} wakes={}",
         at.as_millis(),
-        std::ptr::from_ref(pool).addr() >> 4 & 0xffff,
+        pool.recorder().number(),
         pool.active(),
         held.saturating_sub(searching),
         permits.open().parked().len(),

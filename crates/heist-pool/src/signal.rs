@@ -31,6 +31,33 @@ pub trait Awaited {
     fn what(&self) -> Waits {
         Waits::JOBS
     }
+    /// For reports: the address that is known to whoever runs what it waits for; 0 if there is none.
+    fn address(&self) -> usize {
+        0
+    }
+}
+
+/// The jobs of a scope, or the calls of a broadcast.
+#[derive(Debug)]
+pub struct JobsOf<'a> {
+    /// Set when all are over.
+    pub over: &'a Signal,
+    /// What they say that they belong to.
+    pub owner: *const (),
+}
+
+impl Awaited for JobsOf<'_> {
+    fn is_over(&self) -> bool {
+        self.over.is_over()
+    }
+
+    fn announce_wait(&self) -> bool {
+        self.over.announce_wait()
+    }
+
+    fn address(&self) -> usize {
+        self.owner.addr()
+    }
 }
 
 /// See the module.

@@ -27,7 +27,7 @@ pub enum WaitsFor {
     Half(usize),
     /// The jobs of a scope, a broadcast, or the end of a tick.
     Jobs,
-    /// A call into another pool, whose address this is.
+    /// A call into another pool, which has this number.
     Call(usize),
     /// A future that it blocks on.
     Future,
@@ -61,8 +61,7 @@ impl Waits {
 
     /// See [`WaitsFor::Call`].
     pub fn call(pool: &Pool) -> Self {
-        // Addresses of programs have less than 61 bits.
-        Self::with(Self::CALL, std::ptr::from_ref(pool).addr() as u64)
+        Self::with(Self::CALL, pool.recorder().number().into())
     }
 
     /// See [`WaitsFor::Permit`].

@@ -1,6 +1,7 @@
 //! Chrome trace-event JSON, the format that Perfetto and chrome://tracing open, in its array form: valid without its end, so that what a
 //! program has written before a crash can be read.
 
+use crate::inside::{Inside, Slice, Step};
 use crate::{Event, Kind, ReadError, Trace};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -61,31 +62,6 @@ pub(crate) fn convert(r: &mut dyn Read, w: &mut dyn Write) -> Result<(), ReadErr
     Ok(out.finish(until_ns)?.flush()?)
 }
 
-/// What a thread is inside of.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    /// The event that ends it.
-    end: Kind,
-    start_ns: u64,
-}
-
-/// A thread between two of its events.
-#[derive(Debug, Default)]
-struct Thread {
-    /// Innermost last.
-    open: Vec<Open>,
-    /// It is parked, or searches, until its next event.
-    is_idle: bool,
-    /// The victim of a steal whose job has not started yet.
-    loot: Option<u32>,
-    /// What belongs to the next event.
-    name: Option<u32>,
-    high: Option<u32>,
-    asleep_us: u32,
-    /// Since when it is known: its first event, or that after a gap.
-    since_ns: Option<u64>,
-}
-
 /// Writes events as Chrome trace-event JSON, one at a time. Events of one thread come in their order; those of different threads need not.
 ///
 /// A program that ends in the middle leaves a file that viewers open: every item is written whole, and the array needs no end.
@@ -112,7 +88,9 @@ struct State {
     /// One item, made before it is written.
     item: String,
     is_first: bool,
-    threads: BTreeMap<(u32, u16), Thread>,
+    threads: BTreeMap<(u32, u16), Inside>,
+    /// What the present event means for its thread.
+    steps: Vec<Step>,
     /// How many arrows there are whose number nobody else knows.
     arrows: u64,
     written: u64,
@@ -131,8 +109,14 @@ impl<W: Write> ChromeWriter<W> {
     /// ```
     pub fn new(mut w: W) -> io::Result<Self> {
         w.write_all(b"[")?;
-        let state =
-            State { item: String::new(), is_first: true, threads: BTreeMap::new(), arrows: 0, written: 1 };
+        let state = State {
+            item: String::new(),
+            is_first: true,
+            threads: BTreeMap::new(),
+            steps: Vec::new(),
+            arrows: 0,
+            written: 1,
+        };
         Ok(Self { w, state })
     }
 
@@ -306,119 +290,56 @@ impl Items<'_> {
     }
 
     fn event<'a>(&mut self, pool: u32, event: &Event, name: Names<'_, 'a>) -> io::Result<()> {
-        let mut thread = self.state.threads.remove(&(pool, event.thread)).unwrap_or_default();
-        let result = self.event_of(pool, event, name, &mut thread);
-        self.state.threads.insert((pool, event.thread), thread);
-        result
+        let State { threads, steps, .. } = &mut *self.state;
+        let thread = threads.entry((pool, event.thread)).or_default();
+        let mut steps = std::mem::take(steps);
+        let said = thread.take(event, &mut |step| steps.push(step));
+        let name = said.filter(|said| said.name != 0).and_then(|said| name(said.name));
+        let result = steps.drain(..).try_for_each(|step| self.step(pool, event, step, name));
+        self.state.steps = steps;
+        result?;
+        match said {
+            Some(said) => self.beside(pool, event, said.high, name),
+            None => Ok(()),
+        }
     }
 
-    fn event_of<'a>(
-        &mut self,
-        pool: u32,
-        event: &Event,
-        name: Names<'_, 'a>,
-        thread: &mut Thread,
-    ) -> io::Result<()> {
-        let &Event { at_ns, kind, thread: tid, arg, .. } = event;
-        let since_ns = *thread.since_ns.get_or_insert(at_ns);
-        match kind {
-            Kind::Name => {
-                thread.name = Some(arg);
-                return Ok(());
-            }
-            Kind::High => {
-                thread.high = Some(arg);
-                return Ok(());
-            }
-            Kind::Asleep => {
-                thread.asleep_us = arg;
-                return Ok(());
-            }
-            _ => {}
-        }
-        let name = thread.name.take().and_then(name);
-        let high = thread.high.take();
-        // Whoever acts is awake, by whatever woke it.
-        if std::mem::take(&mut thread.is_idle) {
-            self.end(pool, tid, at_ns)?;
-        }
-        match kind {
-            Kind::JobStart | Kind::PollStart | Kind::TickStart | Kind::SpanStart | Kind::Block => {
-                let (end, plain, category) = match kind {
-                    Kind::JobStart => (Kind::JobEnd, "job", "job"),
-                    Kind::PollStart => (Kind::PollEnd, "task", "poll"),
-                    Kind::TickStart => (Kind::TickEnd, "tick", "tick"),
-                    Kind::SpanStart => (Kind::SpanEnd, "span", "span"),
-                    _ => (Kind::Unblock, "blocked", "wait"),
-                };
-                let from = if end == Kind::Unblock { None } else { thread.loot.take() };
-                thread.open.push(Open { end, start_ns: at_ns });
-                self.begin(pool, event, category, name.unwrap_or(plain), from)?;
-                if kind == Kind::PollStart {
-                    let tail = format_args!(r#""pid":{pool},"tid":{tid},"ts":{},"id":{arg}"#, Micros(at_ns))
-                        .to_string();
-                    self.put(format_args!(r#""ph":"f","bp":"e","cat":"wake","name":"wake",{tail}"#))?;
-                }
-                if let Some(victim) = from {
-                    self.arrow("steal", (pool, victim), (pool, tid), at_ns)?;
-                }
-                Ok(())
-            }
-            Kind::JobEnd | Kind::PollEnd | Kind::TickEnd | Kind::SpanEnd | Kind::Unblock => {
-                let asleep_us = std::mem::take(&mut thread.asleep_us);
-                let Some(depth) = thread.open.iter().rposition(|open| open.end == kind) else {
-                    // It had begun before anybody looked.
-                    let dur = Micros(at_ns - since_ns.min(at_ns));
-                    return self.put(format_args!(
-                        r#""ph":"X","pid":{pool},"tid":{tid},"ts":{},"dur":{dur},"cat":"heist","name":"{}","args":{{"start_unknown":true}}"#,
-                        Micros(since_ns),
-                        kind.name().trim_end_matches(" end")
-                    ));
-                };
-                // What was still open inside of it has lost its end.
-                while thread.open.len() > depth + 1 {
-                    thread.open.pop();
-                    self.end(pool, tid, at_ns)?;
-                }
-                if asleep_us > 0
-                    && let Some(open) = thread.open.last()
-                {
+    /// Edges of slices.
+    fn step(&mut self, pool: u32, event: &Event, step: Step, name: Option<&str>) -> io::Result<()> {
+        let &Event { at_ns, thread: tid, .. } = event;
+        match step {
+            Step::Began(slice) => self.begin(pool, event, &slice, name),
+            Step::Ended { slice, asleep_us, is_known } => {
+                if asleep_us > 0 {
                     // When it was asleep is not known; for how long is.
-                    let from_ns = at_ns.saturating_sub(u64::from(asleep_us) * 1_000).max(open.start_ns);
+                    let from_ns = at_ns.saturating_sub(u64::from(asleep_us) * 1_000).max(slice.start_ns);
                     self.put(format_args!(
                         r#""ph":"X","pid":{pool},"tid":{tid},"ts":{},"dur":{},"cat":"wait","name":"asleep in the kernel","args":{{"us":{asleep_us},"position":"unknown"}}"#,
                         Micros(from_ns),
-                        Micros(at_ns - from_ns)
+                        Micros(at_ns.saturating_sub(from_ns))
                     ))?;
                 }
-                thread.open.pop();
-                self.end(pool, tid, at_ns)
+                self.end(pool, tid, at_ns, is_known)
             }
-            Kind::Park | Kind::Search => {
-                if kind == Kind::Park {
-                    // Nobody parks inside of anything: what is still open has lost its end.
-                    self.close(pool, tid, at_ns, thread)?;
-                    thread.loot = None;
-                }
-                thread.is_idle = true;
-                let (category, name) =
-                    if kind == Kind::Park { ("idle", "parked") } else { ("idle", "searching") };
-                self.begin(pool, event, category, name, None)
-            }
-            Kind::Gap => {
-                self.close(pool, tid, at_ns, thread)?;
-                *thread = Thread { since_ns: Some(at_ns), ..Thread::default() };
-                self.mark(pool, event, "lost", None)
-            }
-            Kind::Steal => {
-                thread.loot = Some(arg);
-                self.mark(pool, event, "from", None)
-            }
-            Kind::Ready => {
-                let tail =
-                    format_args!(r#""pid":{pool},"tid":{tid},"ts":{},"id":{arg}"#, Micros(at_ns)).to_string();
-                self.put(format_args!(r#""ph":"s","cat":"wake","name":"wake",{tail}"#))
-            }
+            Step::EndedUnbegun { since_ns, .. } => self.put(format_args!(
+                r#""ph":"X","pid":{pool},"tid":{tid},"ts":{},"dur":{},"cat":"heist","name":"{}","args":{{"start_unknown":true}}"#,
+                Micros(since_ns),
+                Micros(at_ns.saturating_sub(since_ns)),
+                event.kind.name().trim_end_matches(" end")
+            )),
+        }
+    }
+
+    /// What is no edge of a slice.
+    fn beside(&mut self, pool: u32, event: &Event, high: Option<u32>, name: Option<&str>) -> io::Result<()> {
+        let &Event { at_ns, kind, thread: tid, arg, .. } = event;
+        match kind {
+            Kind::Gap => self.mark(pool, event, "lost", None),
+            Kind::Steal => self.mark(pool, event, "from", None),
+            Kind::Ready => self.put(format_args!(
+                r#""ph":"s","cat":"wake","name":"wake","pid":{pool},"tid":{tid},"ts":{},"id":{arg}"#,
+                Micros(at_ns)
+            )),
             Kind::Wake => {
                 self.mark(pool, event, "woke", None)?;
                 // A thread of no pool says which one it means.
@@ -436,7 +357,7 @@ impl Items<'_> {
                 let value = (u64::from(high) << 32 | u64::from(arg)) as i64;
                 self.counter(pool, at_ns, name.unwrap_or("counter"), value)
             }
-            Kind::Name | Kind::High | Kind::Asleep => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -459,28 +380,27 @@ impl Items<'_> {
     }
 
     /// Ends whatever the thread is inside of.
-    fn close(&mut self, pool: u32, tid: u16, at_ns: u64, thread: &mut Thread) -> io::Result<()> {
-        if std::mem::take(&mut thread.is_idle) {
-            self.end(pool, tid, at_ns)?;
-        }
-        while thread.open.pop().is_some() {
-            let ts = Micros(at_ns);
-            self.put(format_args!(
-                r#""ph":"E","pid":{pool},"tid":{tid},"ts":{ts},"args":{{"end_unknown":true}}"#
-            ))?;
-        }
-        Ok(())
+    fn close(&mut self, pool: u32, tid: u16, at_ns: u64, thread: &mut Inside) -> io::Result<()> {
+        let mut steps = Vec::new();
+        thread.close(&mut |step| steps.push(step));
+        steps.into_iter().try_for_each(|step| match step {
+            Step::Ended { is_known, .. } => self.end(pool, tid, at_ns, is_known),
+            _ => Ok(()),
+        })
     }
 
-    fn begin(
-        &mut self,
-        pool: u32,
-        event: &Event,
-        category: &str,
-        name: &str,
-        from: Option<u32>,
-    ) -> io::Result<()> {
-        let &Event { at_ns, thread: tid, arg, worker, .. } = event;
+    fn begin(&mut self, pool: u32, event: &Event, slice: &Slice, name: Option<&str>) -> io::Result<()> {
+        let &Event { at_ns, thread: tid, worker, .. } = event;
+        let &Slice { kind, arg, from, .. } = slice;
+        let (category, plain) = match kind {
+            Kind::JobStart => ("job", "job"),
+            Kind::PollStart => ("poll", "task"),
+            Kind::TickStart => ("tick", "tick"),
+            Kind::SpanStart => ("span", "span"),
+            Kind::Park => ("idle", "parked"),
+            Kind::Search => ("idle", "searching"),
+            _ => ("wait", "blocked"),
+        };
         let mut args = String::new();
         let mut add = |key: &str, value: u32| {
             let comma = if args.is_empty() { "" } else { "," };
@@ -494,12 +414,20 @@ impl Items<'_> {
         self.put(format_args!(
             r#""ph":"B","pid":{pool},"tid":{tid},"ts":{},"cat":"{category}","name":{},"args":{{{args}}}"#,
             Micros(at_ns),
-            Quoted(name)
-        ))
+            Quoted(name.unwrap_or(plain))
+        ))?;
+        if kind == Kind::PollStart {
+            self.put(format_args!(
+                r#""ph":"f","bp":"e","cat":"wake","name":"wake","pid":{pool},"tid":{tid},"ts":{},"id":{arg}"#,
+                Micros(at_ns)
+            ))?;
+        }
+        from.map_or(Ok(()), |victim| self.arrow("steal", (pool, victim), (pool, tid), at_ns))
     }
 
-    fn end(&mut self, pool: u32, tid: u16, at_ns: u64) -> io::Result<()> {
-        self.put(format_args!(r#""ph":"E","pid":{pool},"tid":{tid},"ts":{}"#, Micros(at_ns)))
+    fn end(&mut self, pool: u32, tid: u16, at_ns: u64, is_known: bool) -> io::Result<()> {
+        let unknown = if is_known { "" } else { r#","args":{"end_unknown":true}"# };
+        self.put(format_args!(r#""ph":"E","pid":{pool},"tid":{tid},"ts":{}{unknown}"#, Micros(at_ns)))
     }
 
     /// An arrow from one thread to another. Both ends bind to the slice that surrounds them.
@@ -718,7 +646,7 @@ mod tests {
         fn a_file_is_converted_to_the_same_items_as_a_trace(trace in crate::arbitrary::any_trace()) {
             let (mut binary, mut converted) = (Vec::new(), Vec::new());
             trace.write_binary(&mut binary).unwrap();
-            Trace::convert_binary(&binary[..], &mut converted).unwrap();
+            convert(&mut &binary[..], &mut converted).unwrap();
             let mut converted: Vec<Value> = serde_json::from_slice(&converted).unwrap();
             let mut whole = parsed(&trace);
             let of = |items: &mut Vec<Value>| items.retain(|item| item["ph"] != "M");

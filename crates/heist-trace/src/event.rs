@@ -65,8 +65,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The thread begins a job. `arg`: its number, as in [`Spawn`](Kind::Spawn), or 0 for the half of a fork. Jobs nest: a wait may run its
-    /// own jobs. The first one after a [`Steal`](Kind::Steal) is the stolen one.
+    /// The thread begins a job. `arg`: its number, as in [`Spawn`](Kind::Spawn), or 0 for the half of a fork, and for what a thread of the
+    /// program's own has called and runs itself. Jobs nest: a wait may run its own jobs. The first one after a [`Steal`](Kind::Steal) is the stolen one.
     JobStart = 1, "job start";
     /// The thread's innermost job ended. `arg`: as in [`JobStart`](Kind::JobStart).
     JobEnd = 2, "job end";
@@ -115,7 +115,7 @@ kinds! {
     Name = 22, "name";
     /// The upper half of the argument of the thread's next event. Without it, the lower half's sign goes on.
     High = 23, "high";
-    /// The thread was asleep in the kernel during the job or poll that ends next. `arg`: for how many microseconds.
+    /// The thread was asleep in the kernel during the job, poll or tick that ends next. `arg`: for how many microseconds.
     Asleep = 24, "asleep";
 }
 
@@ -137,10 +137,16 @@ impl Kind {
         }
     }
 
-    /// Whether a job, a poll or a tick ends with this event.
-    #[cfg(feature = "output")]
-    pub(crate) const fn is_end(self) -> bool {
-        matches!(self, Kind::JobEnd | Kind::PollEnd | Kind::TickEnd)
+    /// What the thread has begun with if it ends with this event.
+    pub(crate) const fn start(self) -> Option<Kind> {
+        match self {
+            Kind::JobEnd => Some(Kind::JobStart),
+            Kind::PollEnd => Some(Kind::PollStart),
+            Kind::TickEnd => Some(Kind::TickStart),
+            Kind::SpanEnd => Some(Kind::SpanStart),
+            Kind::Unblock => Some(Kind::Block),
+            _ => None,
+        }
     }
 
     /// The kind's code in packed events and binary files.

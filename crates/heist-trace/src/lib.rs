@@ -32,6 +32,8 @@ mod binary;
 mod chrome;
 mod clock;
 mod event;
+#[doc(hidden)]
+pub mod inside;
 pub mod name;
 #[doc(hidden)]
 pub mod profile;

@@ -1,133 +1,21 @@
-//! Follows each thread through a trace: which jobs, parks and blocks it is inside of.
+//! Follows all threads of a whole trace at once, in the order of time.
 //!
-//! Timelines come from this walk. It accepts any events in any order: a recording may begin and end in
-//! the middle of anything and have gaps. What a thread was inside of when its recording began is inferred from ends that
-//! have no beginning.
+//! Timelines come from this walk. It knows more than a thread's own events say: who is woken by whom, and, from ends that have no beginning,
+//! what a thread was inside of when its recording began.
 
+use crate::inside::{Inside, Step};
 use crate::{Event, Kind};
 use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// What a thread can be inside of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// A job; stolen from this thread, if it was.
-    Job {
-        from: Option<u32>,
-    },
-    Park,
-    Block,
-}
-
-/// One stay inside something, from its beginning, or the recording's, to its end, or the recording's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub what: What,
-    pub thread: u16,
-    pub worker: Option<u16>,
-    /// The beginning event's.
-    pub arg: u32,
-    pub start_ns: u64,
-    pub end_ns: u64,
-    /// How many spans it lies in.
-    pub depth: usize,
-    /// How many spans its thread entered before: the order of spans that begin at the same time.
-    pub order: u64,
-    /// The beginning was recorded.
-    pub start_known: bool,
-    /// The end was recorded.
-    pub end_known: bool,
-}
-
-/// A thread between two of its events.
-#[derive(Debug, Default)]
-pub(crate) struct ThreadState {
-    /// Innermost last. `end_ns` and `end_known` are not yet meaningful.
-    open: Vec<Span>,
-    /// False before its first event and inside a gap.
-    pub known: bool,
-    /// The victim of a steal whose job has not started yet.
-    loot: Option<u32>,
-    entered: u64,
-}
-
-impl ThreadState {
-    /// The innermost thing that the thread is inside of; nothing means that it looks for work.
-    pub fn innermost(&self) -> Option<What> {
-        self.open.last().map(|span| span.what)
-    }
-
-    fn enter(&mut self, what: What, event: &Event, start_known: bool) {
-        self.open.push(Span {
-            what,
-            thread: event.thread,
-            worker: event.worker,
-            arg: if start_known { event.arg } else { 0 },
-            start_ns: event.at_ns,
-            end_ns: event.at_ns,
-            depth: self.open.len(),
-            order: self.entered,
-            start_known,
-            end_known: false,
-        });
-        self.entered += 1;
-    }
-
-    /// Leaves everything down to `depth` open spans.
-    fn leave(&mut self, depth: usize, end_ns: u64, end_known: bool, closed: &mut impl FnMut(Span)) {
-        while self.open.len() > depth {
-            let Some(span) = self.open.pop() else { return };
-            closed(Span { end_ns, end_known, ..span });
-        }
-    }
-
-    /// Leaves the innermost span of this kind and whatever is still open inside it.
-    fn leave_innermost(&mut self, is: fn(What) -> bool, end_ns: u64, closed: &mut impl FnMut(Span)) {
-        if let Some(depth) = self.open.iter().rposition(|span| is(span.what)) {
-            self.leave(depth, end_ns, true, closed);
-        }
-    }
-
-    fn leave_park(&mut self, end_ns: u64, closed: &mut impl FnMut(Span)) {
-        if self.innermost() == Some(What::Park) {
-            self.leave(self.open.len() - 1, end_ns, true, closed);
-        }
-    }
-
-    fn apply(&mut self, event: &Event, closed: &mut impl FnMut(Span)) {
-        let at_ns = event.at_ns;
-        // Whoever acts is awake, by whatever woke it.
-        self.leave_park(at_ns, closed);
-        match event.kind {
-            Kind::JobStart | Kind::PollStart | Kind::TickStart => {
-                let from = self.loot.take();
-                self.enter(What::Job { from }, event, true);
-            }
-            kind if kind.is_end() => {
-                self.leave_innermost(|what| matches!(what, What::Job { .. }), at_ns, closed);
-            }
-            Kind::Steal => self.loot = Some(event.arg),
-            Kind::Park => {
-                // Nobody parks inside a job: if one is open, its end is missing, and this is where the error stops.
-                self.leave(0, at_ns, false, closed);
-                self.loot = None;
-                self.enter(What::Park, event, true);
-            }
-            Kind::Block => self.enter(What::Block, event, true),
-            Kind::Unblock => self.leave_innermost(|what| what == What::Block, at_ns, closed),
-            // What a thread says beside what it does.
-            _ => {}
-        }
-    }
-}
 
 /// The walk over all threads of a trace.
 pub(crate) struct Walk<'a> {
     events: &'a [Event],
     /// By the position of a stretch's first event: what the thread was inside of, outermost first.
-    begins: HashMap<usize, Vec<What>>,
+    begins: HashMap<usize, Vec<Kind>>,
     /// The positions of the last events before a gap.
     ends: HashSet<usize>,
-    threads: BTreeMap<u16, ThreadState>,
+    /// Those of which something is known: from their first event on, and not inside a gap.
+    threads: BTreeMap<u16, Inside>,
 }
 
 impl<'a> Walk<'a> {
@@ -136,49 +24,56 @@ impl<'a> Walk<'a> {
         Self { events, begins, ends, threads: BTreeMap::new() }
     }
 
-    /// Applies the event at `position`, calling `closed` with each span that it ends. Positions must come in order.
-    pub fn step(&mut self, position: usize, closed: &mut impl FnMut(Span)) {
+    /// Applies the event at `position`, calling `step` with a thread and what the event means for it. Positions must come in order.
+    pub fn step(&mut self, position: usize, step: &mut dyn FnMut(u16, Step)) {
         let event = &self.events[position];
-        let state = self.threads.entry(event.thread).or_default();
-        if let Some(inside) = self.begins.get(&position) {
-            state.known = true;
-            inside.iter().for_each(|&what| state.enter(what, event, false));
+        let number = event.thread;
+        let thread = self.threads.entry(number).or_default();
+        let inside = self.begins.get(&position).into_iter().flatten();
+        if event.kind == Kind::Gap {
+            // Whatever it was inside of, it is not any more.
+            thread.take(event, &mut |what| step(number, what));
+            inside.for_each(|&kind| thread.presume(kind, event.at_ns));
+        } else {
+            inside.for_each(|&kind| thread.presume(kind, event.at_ns));
+            thread.take(event, &mut |what| step(number, what));
         }
-        state.apply(event, closed);
         if self.ends.contains(&position) {
-            state.leave(0, event.at_ns, false, closed);
-            *state = ThreadState { entered: state.entered, ..ThreadState::default() };
+            thread.close(&mut |what| step(number, what));
+            self.threads.remove(&number);
         }
-        if event.kind == Kind::Wake {
-            let woken = u16::try_from(event.arg).ok().and_then(|number| self.threads.get_mut(&number));
-            woken.into_iter().for_each(|woken| woken.leave_park(event.at_ns, closed));
+        if event.kind == Kind::Wake
+            && let Ok(woken) = u16::try_from(event.arg)
+            && let Some(thread) = self.threads.get_mut(&woken)
+        {
+            thread.wake(&mut |what| step(woken, what));
         }
     }
 
     /// Ends whatever is still open when the recording ends.
     #[cfg(test)]
-    pub fn finish(mut self, end_ns: u64, closed: &mut impl FnMut(Span)) {
-        for state in self.threads.values_mut() {
-            state.leave(0, end_ns, false, closed);
+    pub fn finish(mut self, step: &mut dyn FnMut(u16, Step)) {
+        for (&number, thread) in &mut self.threads {
+            thread.close(&mut |what| step(number, what));
         }
     }
 
-    pub fn thread(&self, number: u16) -> Option<&ThreadState> {
+    /// `None` before its first event and inside a gap.
+    pub fn thread(&self, number: u16) -> Option<&Inside> {
         self.threads.get(&number)
     }
 }
 
 /// Splits each thread's events at its gaps, and finds out from the unmatched ends of each stretch what it began inside of.
-fn stretches(events: &[Event]) -> (HashMap<usize, Vec<What>>, HashSet<usize>) {
+fn stretches(events: &[Event]) -> (HashMap<usize, Vec<Kind>>, HashSet<usize>) {
     #[derive(Default)]
     struct Backwards {
-        /// Ends without a beginning so far, the last one first: the outermost first.
-        unmatched: Vec<What>,
+        /// What ends without a beginning so far, the last one first: the outermost first.
+        unmatched: Vec<Kind>,
         /// The position of the earliest event seen, unless a gap was.
         earliest: Option<usize>,
         gap_after: bool,
     }
-    const JOB: What = What::Job { from: None };
     let (mut begins, mut ends) = (HashMap::new(), HashSet::new());
     let mut threads: HashMap<u16, Backwards> = HashMap::new();
     for (position, event) in events.iter().enumerate().rev() {
@@ -187,14 +82,13 @@ fn stretches(events: &[Event]) -> (HashMap<usize, Vec<What>>, HashSet<usize>) {
             ends.insert(position);
         }
         match event.kind {
-            kind if kind.is_end() => thread.unmatched.push(JOB),
-            Kind::Unblock => thread.unmatched.push(What::Block),
-            kind if kind.end().is_some() && thread.unmatched.last() == Some(&JOB) => {
-                let _ = thread.unmatched.pop();
-            }
-            Kind::Block if thread.unmatched.last() == Some(&What::Block) => drop(thread.unmatched.pop()),
+            // A span need not end where it began, and is drawn nowhere.
+            Kind::SpanEnd => {}
             Kind::Park => thread.unmatched.clear(),
-            _ => {}
+            kind => match kind.start() {
+                Some(start) => thread.unmatched.push(start),
+                None => drop(thread.unmatched.pop_if(|unmatched| *unmatched == kind)),
+            },
         }
         thread.earliest = Some(position);
         if event.kind == Kind::Gap {
@@ -215,28 +109,53 @@ mod tests {
     use super::*;
     use crate::{Lost, Trace};
 
-    fn spans(trace: &Trace) -> Vec<Span> {
-        let mut walk = Walk::new(trace.events());
-        let mut spans = Vec::new();
-        (0..trace.events().len()).for_each(|position| walk.step(position, &mut |span| spans.push(span)));
-        walk.finish(trace.range_ns().1, &mut |span| spans.push(span));
-        spans.sort_by_key(|span| (span.thread, span.order));
-        spans
-    }
-
-    /// Spans as text: `thread what start-end depth`, with `?` for an unknown edge.
+    /// What threads were inside of, by thread and in the order in which they entered it: `thread what start-end depth`, with `?` for an
+    /// unknown edge.
     fn texts(trace: &Trace) -> Vec<String> {
-        let text = |s: Span| {
-            let what = match s.what {
-                What::Job { from: None } => "own".into(),
-                What::Job { from: Some(victim) } => format!("from {victim}"),
-                What::Park => "park".into(),
-                What::Block => "block".into(),
-            };
-            let (a, b) = (if s.start_known { "" } else { "?" }, if s.end_known { "" } else { "?" });
-            format!("{} {what} {a}{}-{}{b} {}", s.thread, s.start_ns, s.end_ns, s.depth)
+        let mut walk = Walk::new(trace.events());
+        // Per thread what has ended, by the order in which it was entered; the order of what is open, and whether its beginning was seen.
+        #[derive(Default)]
+        struct Seen {
+            done: Vec<(usize, String)>,
+            open: Vec<(usize, bool)>,
+            entered: usize,
+        }
+        let mut threads: BTreeMap<u16, Seen> = BTreeMap::new();
+        let enter = |seen: &mut Seen, is_seen: bool| {
+            seen.open.push((seen.entered, is_seen));
+            seen.entered += 1;
         };
-        spans(trace).into_iter().map(text).collect()
+        let note = |seen: &mut Seen, at_ns: u64, thread: u16, step: Step| match step {
+            Step::Began(_) => enter(seen, true),
+            Step::Ended { slice, is_known, .. } => {
+                let what = match (slice.kind, slice.from) {
+                    (Kind::Park, _) => "park".into(),
+                    (Kind::Block, _) => "block".into(),
+                    (_, None) => "own".into(),
+                    (_, Some(victim)) => format!("from {victim}"),
+                };
+                let (order, is_seen) = seen.open.pop().unwrap();
+                let [before, after] = [is_seen, is_known].map(|is_known| if is_known { "" } else { "?" });
+                let (start_ns, depth) = (slice.start_ns, seen.open.len());
+                seen.done.push((order, format!("{thread} {what} {before}{start_ns}-{at_ns}{after} {depth}")));
+            }
+            Step::EndedUnbegun { .. } => panic!("what has no beginning is presumed"),
+        };
+        for (position, event) in trace.events().iter().enumerate() {
+            for _ in walk.begins.get(&position).into_iter().flatten() {
+                enter(threads.entry(event.thread).or_default(), false);
+            }
+            walk.step(position, &mut |thread, step| {
+                note(threads.entry(thread).or_default(), event.at_ns, thread, step);
+            });
+        }
+        let until_ns = trace.range_ns().1;
+        walk.finish(&mut |thread, step| note(threads.entry(thread).or_default(), until_ns, thread, step));
+        let sorted = threads.into_values().flat_map(|mut seen| {
+            seen.done.sort_by_key(|(order, _)| *order);
+            seen.done
+        });
+        sorted.map(|(_, text)| text).collect()
     }
 
     fn at(at_ns: u64, thread: u16, kind: Kind, arg: u32) -> Event {
@@ -273,7 +192,7 @@ mod tests {
                 at(10, 2, Wake, 77),
             ])
             .finish();
-        assert_eq!(texts(&trace), ["0 park 0-5 0", "0 park 9-10? 0", "1 park 0-6 0", "1 own 6-10? 0"]);
+        assert_eq!(texts(&trace), ["0 park 0-5 0", "0 park 9-10 0", "1 park 0-6 0", "1 own 6-10? 0"]);
     }
 
     #[test]

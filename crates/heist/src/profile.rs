@@ -16,7 +16,7 @@ use heist_pool::raw::profile as raw;
 /// assert_eq!(profile.work(), std::time::Duration::ZERO);
 /// ```
 pub use heist_pool::raw::profile::Clock;
-pub use heist_trace::profile::{Figures, NotAProfile, Part, Prediction, Profile, Runs, Site};
+pub use heist_trace::profile::{Figures, NotAProfile, Part, Prediction, Profile, Runs, Site, Waited};
 
 /// Runs `f` on the calling thread and measures it, with everything that it forks, spawns in scopes, installs in pools and loops over.
 ///

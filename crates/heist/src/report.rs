@@ -196,11 +196,14 @@ impl fmt::Display for Report {
         if self.is_complete {
             return f.write_str("the pool has ended; nothing was left");
         }
-        write!(f, "the pool has not ended: {} threads", self.threads)?;
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        write!(f, "the pool has not ended: {}", count(self.threads, "thread"))?;
         #[cfg(feature = "async")]
         {
             let (n, m) = (self.tasks.len(), self.calls.len());
-            write!(f, ", {n} tasks, {m} blocking calls and computations")?;
+            let calls =
+                if m == 1 { "blocking call or computation" } else { "blocking calls and computations" };
+            write!(f, ", {}, {m} {calls}", count(n, "task"))?;
         }
         writeln!(f)?;
         self.workers.iter().try_for_each(|thread| writeln!(f, "  {thread}"))?;

@@ -4,6 +4,7 @@ use super::cell::{Head, Raw};
 use super::state::Word;
 use super::{Id, arena, handle};
 use heist_pool::raw::pool::Pool;
+use heist_pool::raw::recorder;
 use heist_pool::raw::stall::{TaskReport, TaskState};
 use heist_sync::clock::coarse_ms;
 use std::fmt;
@@ -78,9 +79,16 @@ pub struct Info {
     state: State,
     since: Duration,
     wakers: u32,
+    number: u32,
 }
 
 impl Info {
+    /// Its number in traces.
+    #[doc(hidden)]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Its id.
     ///
     /// ```
@@ -157,7 +165,8 @@ impl Info {
 impl fmt::Display for Info {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, state, since, wakers, site, .. } = self;
-        write!(f, "task {id} {state} for {since:?}, {wakers} wakers, spawned at {site}")?;
+        let s = if *wakers == 1 { "" } else { "s" };
+        write!(f, "task {id} {state} for {since:?}, {wakers} waker{s}, spawned at {site}")?;
         match &self.name {
             Some(name) => write!(f, " ({name})"),
             None => Ok(()),
@@ -187,6 +196,7 @@ impl Pin {
             // A stamp that was taken after `now_ms` is not 49 days old.
             since: Duration::from_millis((now_ms.wrapping_sub(self.task.since_ms()) as i32).max(0) as u64),
             wakers: self.word.wakers(),
+            number: recorder::number_of(self.task.as_ptr()),
         }
     }
 }
@@ -232,7 +242,7 @@ pub(crate) fn for_report() -> Option<Vec<TaskReport>> {
     let now_ms = coarse_ms();
     let mut all = Vec::new();
     let report = |pin: &Pin| {
-        let Info { id, name, site, state, since, wakers } = pin.info(now_ms);
+        let Info { id, name, site, state, since, wakers, .. } = pin.info(now_ms);
         let state = match state {
             State::Running => TaskState::Running,
             State::Scheduled => TaskState::Scheduled,

@@ -74,8 +74,9 @@ pub fn tell(title: &str, run: &(Trace, Duration), width: usize, out: &mut dyn Wr
     let busy = timeline.utilisation() * 100.0;
     writeln!(
         out,
-        "  {} ms, workers busy {busy:.0} % of the time, {} steals\n",
+        "  {} ms, workers busy {busy:.0} % of the time, {} {}\n",
         took.as_millis(),
-        timeline.steals()
+        timeline.steals(),
+        if timeline.steals() == 1 { "steal" } else { "steals" }
     )
 }

@@ -1,7 +1,7 @@
 //! For scripts.
 
 use crate::json::{Text, list, or_null};
-use heist::profile::{Figures, Part, Prediction, Profile, Runs, Site};
+use heist::profile::{Figures, Part, Prediction, Profile, Runs, Site, Waited};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -10,7 +10,14 @@ fn ns(time: Option<Duration>) -> String {
 }
 
 fn runs(runs: Runs) -> String {
-    format!(r#"{{"count": {}, "ns": {}, "longest_ns": {}}}"#, runs.count, runs.ns, runs.longest_ns)
+    let Runs { count, ns, longest_ns, wakes, self_wakes, waited } = runs;
+    let Waited { count: times, mean_ns, p50_ns, p99_ns, longest_ns: most_ns } = waited;
+    let waited = format!(
+        r#"{{"count": {times}, "mean_ns": {mean_ns}, "p50_ns": {p50_ns}, "p99_ns": {p99_ns}, "longest_ns": {most_ns}}}"#
+    );
+    format!(
+        r#"{{"count": {count}, "ns": {ns}, "longest_ns": {longest_ns}, "wakes": {wakes}, "self_wakes": {self_wakes}, "waited": {waited}}}"#
+    )
 }
 
 fn site(site: &Site) -> String {

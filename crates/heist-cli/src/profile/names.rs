@@ -89,11 +89,30 @@ fn told(name: &str) -> String {
         .iter()
         .find_map(|wrapper| Some(inside(name.split_once(wrapper)?.1)));
     match closure {
-        // Loops and sorts fork through one function.
-        Some(closure) if closure.contains("heist_fork::compact::") => "parallel loops and sorts".into(),
         Some(closure) => readable(closure),
-        None => name.into(),
+        None => looped(name).unwrap_or_else(|| name.into()),
     }
+}
+
+/// The loop or sort whose parts are run by this function of heist's. What it is made of is in the name; what of that is the program's own
+/// tells where it is.
+fn looped(name: &str) -> Option<String> {
+    // Without debug information there are no types in the name.
+    if !name.contains("heist_iter::") && !name.contains("heist_fork::compact::") {
+        return None;
+    }
+    let is_own = |path: &&str| {
+        !["heist", "core::", "alloc::", "std::"].iter().any(|library| path.starts_with(library))
+    };
+    // The closures in it, each with the path that it ends.
+    let ends = name.match_indices("::{closure_env#").map(|(end, _)| end);
+    let paths = ends.map(|end| {
+        let start = name[..end].rfind(['<', ' ', ',', '(', '&', '*']).map_or(0, |before| before + 1);
+        inside(&name[start..])
+    });
+    let kind = if name.contains("::sort") { "sort" } else { "loop" };
+    let place = paths.filter(is_own).map(|path| readable(path.split(',').next().unwrap_or(path))).last();
+    Some(place.map_or_else(|| format!("a {kind}"), |place| format!("a {kind} with {place}")))
 }
 
 /// Up to the bracket that closes what is open.
@@ -126,9 +145,11 @@ mod tests {
         assert_eq!(told(in_join), "program::sort, closure 2");
         let in_fork = "call<heist_fork::fork::Carried<program::fib::{closure_env#0}>, u64>";
         assert_eq!(told(in_fork), "program::fib, closure 1");
-        let loops =
-            "call<heist_fork::join::Told<heist_fork::compact::fork::{closure#0}::{closure_env#1}>, ()>";
-        assert_eq!(told(loops), "parallel loops and sorts");
+        let of_loop = "run<heist_iter::iter::plumbing::drive::{closure_env#1}<heist_iter::iter::for_each::ForEach<\
+                       program::main::{closure_env#2}>>, ()>";
+        assert_eq!(told(of_loop), "a loop with program::main, closure 3");
+        assert_eq!(told("run<heist_iter::slice::sort::merge::{closure_env#0}<u32>, ()>"), "a sort");
+        assert_eq!(told("<heist_fork::compact::Call<F,R> as heist_fork::compact::Callee>::run"), "a loop");
         assert_eq!(told("heist_fork::join::Frame<B,RB>::call"), "heist_fork::join::Frame<B,RB>::call");
         assert_eq!(told("call<heist_fork::join::Plain<fn()>, ()>"), "fn()");
     }

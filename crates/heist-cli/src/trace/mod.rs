@@ -1,10 +1,11 @@
 //! `heist trace FILE`: what is in a recorded trace, and the same in another form.
 
+mod items;
 mod replay;
 mod summary;
 
 use crate::arguments::{self, file, flag};
-use crate::json::{self, Value};
+use crate::json;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use heist::trace::Trace;
 use replay::Replay;
@@ -184,10 +185,4 @@ impl<F: FnMut(&str) -> Result<(), json::Error>> Write for Lines<F> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// The item on a line, without the comma after it; `None` for the array's edges.
-fn item(line: &str) -> Result<Option<Value<'_>>, json::Error> {
-    let text = line.trim().trim_end_matches(',');
-    if matches!(text, "[" | "]" | "") { Ok(None) } else { Value::read(text).map(Some) }
 }

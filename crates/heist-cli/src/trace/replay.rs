@@ -1,7 +1,7 @@
 //! A recorded trace as frames of the live page, for one HTML file with the data inside.
 
-use super::item;
-use crate::json::{self, Value};
+use super::items::{Item, Items, Slice, What};
+use crate::json;
 use heist::live::frame::{DemoNow, Frame, Inside, MOST_ARROWS, PoolFrame, SlowTask, State, WorkerRow};
 use std::collections::BTreeMap;
 
@@ -15,6 +15,7 @@ const SLOW_MS: f64 = 10.0;
 /// See the module.
 #[derive(Default)]
 pub struct Replay {
+    items: Items,
     pools: BTreeMap<u64, Pool>,
     slow: BTreeMap<String, f64>,
     from_ms: Option<f64>,
@@ -34,8 +35,6 @@ struct Pool {
 #[derive(Default)]
 struct Thread {
     name: String,
-    /// Kind and name of what it is inside of, and since when; innermost last.
-    open: Vec<(String, String, f64)>,
     /// From when on it was doing what.
     changes: Vec<(f64, State, Inside)>,
     queued: Vec<(f64, usize)>,
@@ -44,58 +43,44 @@ struct Thread {
 impl Replay {
     /// Takes what stands on a line of the file.
     pub fn line(&mut self, line: &str) -> Result<(), json::Error> {
-        if let Some(item) = item(line)? {
-            self.add(&item);
+        if let Some(item) = self.items.line(line)? {
+            self.add(item);
         }
         Ok(())
     }
 
-    fn add(&mut self, item: &Value<'_>) {
-        let text = |key: &str| item.get(key).as_str().unwrap_or("");
-        let number = |value: &Value<'_>| value.as_u64().unwrap_or(0);
-        let (phase, name, tid) = (text("ph"), text("name"), number(item.get("tid")));
-        let at_ms = item.get("ts").as_f64().unwrap_or(0.0) / 1e3;
-        let pool = self.pools.entry(number(item.get("pid"))).or_default();
-        if phase == "M" {
-            let named = item.get("args").get("name").as_str().unwrap_or("");
-            match name {
-                "process_name" => pool.name = named.into(),
-                "thread_name" => pool.threads.entry(tid).or_default().name = named.into(),
-                _ => {}
-            }
-            return;
+    fn add(&mut self, Item { of: (pid, tid), at_us, what }: Item) {
+        let pool = self.pools.entry(pid).or_default();
+        let at_ms = at_us.unwrap_or(0.0) / 1e3;
+        if at_us.is_some() {
+            self.from_ms = Some(self.from_ms.map_or(at_ms, |from_ms| from_ms.min(at_ms)));
+            self.until_ms = self.until_ms.max(at_ms);
         }
-        self.from_ms = Some(self.from_ms.map_or(at_ms, |from_ms| from_ms.min(at_ms)));
-        self.until_ms = self.until_ms.max(at_ms);
-        match phase {
-            "B" => {
-                let thread = pool.threads.entry(tid).or_default();
-                thread.open.push((text("cat").into(), name.into(), at_ms));
-                thread.note(at_ms);
-            }
-            "E" => {
-                let thread = pool.threads.entry(tid).or_default();
-                if let Some((kind, name, since_ms)) = thread.open.pop()
-                    && kind == "poll"
-                    && at_ms - since_ms >= SLOW_MS
+        match what {
+            What::PoolName(name) => pool.name = name,
+            What::ThreadName(name) => pool.threads.entry(tid).or_default().name = name,
+            What::Began | What::Ended(_) => {
+                let innermost = self.items.open((pid, tid)).last();
+                pool.threads.entry(tid).or_default().note(at_ms, innermost);
+                if let What::Ended(slice) = what
+                    && slice.kind == "poll"
+                    && at_ms - slice.start_us / 1e3 >= SLOW_MS
                 {
-                    let longest = self.slow.entry(name).or_default();
-                    *longest = longest.max(at_ms - since_ms);
+                    let longest = self.slow.entry(slice.name).or_default();
+                    *longest = longest.max(at_ms - slice.start_us / 1e3);
                 }
-                thread.note(at_ms);
             }
-            "i" if name == "steal" => pool.steals.push((at_ms, number(item.get("args").get("from")), tid)),
-            "s" if text("cat") == "unpark" => pool.wakes.push(at_ms),
-            "C" => {
-                let value = number(item.get("args").get("value")) as usize;
+            What::Steal(from) => pool.steals.push((at_ms, from, tid)),
+            What::Woken => pool.wakes.push(at_ms),
+            What::Counted(name, value) => {
                 if name == "injected" {
-                    pool.injected.push((at_ms, value));
+                    pool.injected.push((at_ms, value as usize));
                 } else if let Some(tid) = name.strip_prefix("queued by thread ").and_then(|n| n.parse().ok())
                 {
-                    pool.threads.entry(tid).or_default().queued.push((at_ms, value));
+                    pool.threads.entry(tid).or_default().queued.push((at_ms, value as usize));
                 }
             }
-            _ => {}
+            What::Lasted(..) | What::Lost(_) | What::LateUs(_) | What::Ready | What::Other => {}
         }
     }
 
@@ -149,9 +134,9 @@ impl Replay {
 }
 
 impl Thread {
-    /// It does something else from here on.
-    fn note(&mut self, at_ms: f64) {
-        let (state, does) = match self.open.last().map(|(kind, name, _)| (kind.as_str(), name.as_str())) {
+    /// It is inside of this from here on.
+    fn note(&mut self, at_ms: f64, innermost: Option<&Slice>) {
+        let (state, does) = match innermost.map(|slice| (slice.kind.as_str(), slice.name.as_str())) {
             None => (State::Searching, ""),
             Some(("idle", "parked")) => (State::Parked, ""),
             Some(("idle", _)) => (State::Searching, ""),
@@ -160,8 +145,8 @@ impl Thread {
             Some(("tick", _)) => (State::Working, "tick"),
             Some(_) => (State::Working, "job"),
         };
-        let runs = self.open.last().filter(|(_, name, _)| !does.is_empty() && name != "job");
-        let runs = runs.map_or_else(String::new, |(_, name, _)| name.clone());
+        let runs = innermost.filter(|slice| !does.is_empty() && slice.name != "job");
+        let runs = runs.map_or_else(String::new, |slice| slice.name.clone());
         self.changes.push((at_ms, state, Inside { does, runs, since_ms: 0.0 }));
     }
 }

@@ -1,7 +1,7 @@
 //! What happened, in a page.
 
-use super::item;
-use crate::json::{self, Text, Value};
+use super::items::{Item, Items, Of, Slice, What};
+use crate::json::{self, Text};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -19,8 +19,6 @@ struct Slices {
 #[derive(Default)]
 struct Thread {
     name: String,
-    /// Kind, name and beginning of what it is inside of, innermost last.
-    open: Vec<(String, String, f64)>,
     /// How much of the outermost it has waited so far.
     waited_us: f64,
     busy_us: f64,
@@ -36,7 +34,8 @@ struct Thread {
 /// See the module.
 #[derive(Default)]
 pub struct Summary {
-    threads: BTreeMap<(u64, u64), Thread>,
+    items: Items,
+    threads: BTreeMap<Of, Thread>,
     pools: BTreeMap<u64, String>,
     /// By kind and name.
     slices: BTreeMap<(String, String), Slices>,
@@ -50,88 +49,69 @@ pub struct Summary {
 impl Summary {
     /// Counts what stands on a line of the file.
     pub fn line(&mut self, line: &str) -> Result<(), json::Error> {
-        if let Some(item) = item(line)? {
-            self.add(&item);
+        if let Some(item) = self.items.line(line)? {
+            self.add(item);
         }
         Ok(())
     }
 
-    fn add(&mut self, item: &Value<'_>) {
-        let text = |key: &str| item.get(key).as_str().unwrap_or("");
-        let number = |value: &Value<'_>| value.as_u64().unwrap_or(0);
-        let (pid, args) = (number(item.get("pid")), item.get("args"));
-        let id = (pid, number(item.get("tid")));
-        let (phase, name, at_us) = (text("ph"), text("name"), item.get("ts").as_f64().unwrap_or(0.0));
-        if phase == "M" {
-            let named = || args.get("name").as_str().unwrap_or("").to_string();
-            match name {
-                "process_name" => drop(self.pools.insert(pid, named())),
-                "thread_name" => self.thread(id).name = named(),
-                "heist_lost_events" => {
-                    self.lost.insert(pid, number(args.get("lost")));
-                }
-                _ => {}
-            }
-            return;
+    fn add(&mut self, Item { of, at_us, what }: Item) {
+        if let Some(at_us) = at_us {
+            self.from_us = Some(self.from_us.map_or(at_us, |from| from.min(at_us)));
+            self.until_us = self.until_us.max(at_us);
         }
-        self.from_us = Some(self.from_us.map_or(at_us, |from| from.min(at_us)));
-        self.until_us = self.until_us.max(at_us);
-        match phase {
-            "B" => {
-                let (kind, name) = (text("cat").to_string(), name.to_string());
-                let thread = self.thread(id);
-                match kind.as_str() {
-                    "job" => thread.jobs += 1,
-                    "poll" => thread.polls += 1,
-                    "tick" => thread.ticks += 1,
+        let at_us = at_us.unwrap_or(0.0);
+        match what {
+            What::PoolName(name) => drop(self.pools.insert(of.0, name)),
+            What::ThreadName(name) => self.thread(of).name = name,
+            What::Lost(lost) => drop(self.lost.insert(of.0, lost)),
+            What::Began => {
+                let kind = self.items.open(of).last().map(|slice| slice.kind.as_str());
+                let thread = self.threads.entry(of).or_default();
+                match kind {
+                    Some("job") => thread.jobs += 1,
+                    Some("poll") => thread.polls += 1,
+                    Some("tick") => thread.ticks += 1,
                     _ => {}
                 }
-                thread.open.push((kind, name, at_us));
             }
-            "E" => {
-                if let Some((kind, name, since_us)) = self.thread(id).open.pop() {
-                    self.slice(id, kind, name, at_us - since_us);
-                }
-            }
-            "X" => {
-                let took_us = item.get("dur").as_f64().unwrap_or(0.0);
+            What::Ended(slice) => self.slice(of, &slice, at_us - slice.start_us),
+            What::Lasted(slice, took_us) => {
                 self.until_us = self.until_us.max(at_us + took_us);
-                if *args.get("start_unknown") == Value::Bool(true) {
-                    // What was inside of it has been counted.
-                    return;
-                }
-                self.slice(id, text("cat").to_string(), name.to_string(), took_us);
+                self.slice(of, &slice, took_us);
             }
-            "i" if name == "steal" => self.thread(id).steals += 1,
-            "i" if name == "late" => self.latest_tick_us = self.latest_tick_us.max(number(args.get("us"))),
-            "s" if text("cat") == "wake" => self.wakes += 1,
-            _ => {}
+            What::Steal(_) => self.thread(of).steals += 1,
+            What::LateUs(us) => self.latest_tick_us = self.latest_tick_us.max(us),
+            What::Ready => self.wakes += 1,
+            What::Woken | What::Counted(..) | What::Other => {}
         }
     }
 
-    fn thread(&mut self, id: (u64, u64)) -> &mut Thread {
-        self.threads.entry(id).or_default()
+    fn thread(&mut self, of: Of) -> &mut Thread {
+        self.threads.entry(of).or_default()
     }
 
     /// A slice has ended. What a thread is inside of counts once, by its outermost slice, without the waits inside of it.
-    fn slice(&mut self, id: (u64, u64), kind: String, name: String, took_us: f64) {
-        let thread = self.thread(id);
-        match (kind.as_str(), name.as_str()) {
+    fn slice(&mut self, of: Of, slice: &Slice, took_us: f64) {
+        let is_outermost = self.items.open(of).is_empty();
+        let thread = self.threads.entry(of).or_default();
+        match (slice.kind.as_str(), slice.name.as_str()) {
             ("idle", "parked") => thread.parked_us += took_us,
             ("idle", _) => thread.searching_us += took_us,
             ("wait", _) => thread.blocked_us += took_us,
-            _ if thread.open.is_empty() => thread.busy_us += (took_us - thread.waited_us).max(0.0),
+            _ if is_outermost => thread.busy_us += (took_us - thread.waited_us).max(0.0),
             _ => {}
         }
-        if thread.open.is_empty() {
+        let is_idle = slice.kind == "idle";
+        if is_outermost {
             thread.waited_us = 0.0;
-        } else if matches!(kind.as_str(), "idle" | "wait") {
+        } else if is_idle || slice.kind == "wait" {
             thread.waited_us += took_us;
         }
-        if kind == "idle" {
+        if is_idle {
             return;
         }
-        let slices = self.slices.entry((kind, name)).or_default();
+        let slices = self.slices.entry((slice.kind.clone(), slice.name.clone())).or_default();
         slices.count += 1;
         slices.total_us += took_us;
         slices.longest_us = slices.longest_us.max(took_us);
@@ -139,11 +119,8 @@ impl Summary {
 
     /// The recording is over: what is still open goes on to its end.
     pub fn finish(mut self) -> Self {
-        let until_us = self.until_us;
-        for id in self.threads.keys().copied().collect::<Vec<_>>() {
-            while let Some((kind, name, since_us)) = self.thread(id).open.pop() {
-                self.slice(id, kind, name, until_us - since_us);
-            }
+        while let Some((of, slice)) = self.items.close() {
+            self.slice(of, &slice, self.until_us - slice.start_us);
         }
         self
     }
@@ -161,7 +138,7 @@ impl Summary {
 
     /// For a script.
     pub fn to_json(&self) -> String {
-        let thread = |((pool, number), thread): (&(u64, u64), &Thread)| {
+        let thread = |((pool, number), thread): (&Of, &Thread)| {
             let Thread {
                 name, busy_us, blocked_us, searching_us, parked_us, jobs, polls, ticks, steals, ..
             } = thread;
@@ -199,16 +176,18 @@ impl Summary {
         let pools = self.pools.keys().filter(|&&pool| pool != 0).count();
         writeln!(
             out,
-            "{} in {} of {pools} pool(s)",
+            "{} in {} of {}",
             bold(&time(took_us)),
-            count(self.threads.len() as u64, "thread")
+            count(self.threads.len() as u64, "thread"),
+            count(pools as u64, "pool")
         )?;
         match self.lost.values().sum() {
             0 => {}
             lost => writeln!(
                 out,
-                "{} are missing: their thread was faster than whoever read them; counts and times are too small",
-                count(lost, "event")
+                "{} {} missing: their thread was faster than whoever read them; counts and times are too small",
+                count(lost, "event"),
+                if lost == 1 { "is" } else { "are" }
             )?,
         }
         if self.latest_tick_us > 0 {

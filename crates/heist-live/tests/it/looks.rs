@@ -79,6 +79,32 @@ fn ten_thousand_tasks_with_long_and_nasty_names_fit() {
 }
 
 #[test]
+fn polls_are_counted_while_somebody_looks() {
+    let pool = heist::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (send, receive) = channel::<u32>();
+    let _task = heist::task::Builder::new().name("counted").spawn_in(&pool, async move {
+        loop {
+            for _ in 0..receive.try_recv().unwrap_or(0) {
+                heist::task::yield_now().await;
+            }
+            heist::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    let live = heist::live::serve("127.0.0.1:0").unwrap();
+    let client = Client::of(&live);
+    let polls = |frame: &Value| {
+        let rows = frame["tasks"]["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["name"] == "counted").map_or(0, |row| row["polls"].as_u64().unwrap())
+    };
+    let mut events = client.events();
+    let before = polls(&events.wait("some polls", |frame| polls(frame) > 0));
+    send.send(1_000).unwrap();
+    events.wait("a thousand more", |frame| polls(frame) >= before + 1_000);
+    let lately = client.events().wait("a frame for another one", |frame| polls(frame) > 0);
+    assert!(polls(&lately) > 1_000, "they are counted since the first looks");
+}
+
+#[test]
 fn slow_tasks_and_ticks_are_named() {
     use heist::tick::{self, Next};
     let pool = heist::ThreadPoolBuilder::new().num_threads(4).build().unwrap();

@@ -78,6 +78,12 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
+    /// The values that have come since it was like `before`. The largest is that of all.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let counts = std::array::from_fn(|at| self.counts[at].saturating_sub(before.counts[at]));
+        Self { counts, sum: self.sum.saturating_sub(before.sum), max: self.max }
+    }
+
     /// Forgets all values.
     ///
     /// ```
@@ -188,7 +194,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         let counts = [const { AtomicU32::new(0) }; BUCKETS];
         Self { counts, sum: AtomicU64::new(0), max: AtomicU64::new(0) }
     }
@@ -200,6 +206,18 @@ impl Recorded {
         count.store(count.load(Ordering::Relaxed).saturating_add(1), Ordering::Relaxed);
         sum.store(sum.load(Ordering::Relaxed).saturating_add(value), Ordering::Relaxed);
         max.store(max.load(Ordering::Relaxed).max(value), Ordering::Relaxed);
+    }
+
+    /// Adds a value, also while others do.
+    pub fn record_shared(&self, value: u64) {
+        self.counts[bucket(value)].fetch_add(1, Ordering::Relaxed);
+        self.sum.fetch_add(value, Ordering::Relaxed);
+        self.max.fetch_max(value, Ordering::Relaxed);
+    }
+
+    /// The largest value is that of those to come.
+    pub fn forget_max(&self) {
+        self.max.store(0, Ordering::Relaxed);
     }
 
     /// What was recorded so far.

@@ -6,7 +6,7 @@
 //!
 //! Nobody stops for a snapshot, and a snapshot takes no lock: it can be had of a pool that hangs.
 
-mod histogram;
+pub(crate) mod histogram;
 mod own;
 pub(crate) mod polls;
 mod shown;

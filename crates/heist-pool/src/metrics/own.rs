@@ -4,6 +4,7 @@ use super::polls::Polls;
 use super::times::Times;
 // To be shown: no protocol depends on any of it, so it is not for the checkers.
 use crate::queues::task::TaskRef;
+use crate::serves::Serves;
 use crate::waits::{Waits, WaitsFor};
 use heist_sync::std_atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::OnceLock;
@@ -46,7 +47,10 @@ pub(crate) struct OwnCounts {
     /// For reports: the address of the task or tick that it runs, what it waits for, and the number of the task whose handle it has polled.
     running: AtomicUsize,
     waits: AtomicU64,
+    /// The address of what it waits for.
+    awaited: AtomicUsize,
     awaits: AtomicU64,
+    pub serves: Serves,
     /// It is the thread that has built the pool, which does what it likes.
     pub is_maker: AtomicBool,
 }
@@ -79,6 +83,17 @@ impl OwnCounts {
         let before = Waits::from_bits(self.waits.load(Ordering::Relaxed));
         self.waits.store(waits.bits(), Ordering::Relaxed);
         before
+    }
+
+    /// The address of what it waits for, 0 for nothing that has one. Returns that of before.
+    pub fn set_awaited(&self, address: usize) -> usize {
+        let before = self.awaited.load(Ordering::Relaxed);
+        self.awaited.store(address, Ordering::Relaxed);
+        before
+    }
+
+    pub fn awaited(&self) -> usize {
+        self.awaited.load(Ordering::Relaxed)
     }
 
     pub fn waits(&self) -> WaitsFor {

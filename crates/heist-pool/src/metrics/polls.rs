@@ -46,6 +46,15 @@ impl Polls {
     }
 }
 
+/// For how long a task was ready that is polled now, if somebody has looked when it was queued. `is_timed`: its thread asks again.
+pub(crate) fn waited_ns(task: &TaskRef, is_timed: bool) -> Option<u64> {
+    // SAFETY: the caller has it.
+    let ready_ns = unsafe { ready_ns(task.as_ptr()) }?;
+    let since_ns =
+        if is_timed { ready_ns.load(Ordering::Relaxed) } else { ready_ns.swap(0, Ordering::Relaxed) };
+    (since_ns != 0).then(|| now_ns().saturating_sub(since_ns))
+}
+
 /// A task is ready from now on.
 ///
 /// # Safety

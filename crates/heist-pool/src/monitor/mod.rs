@@ -13,6 +13,7 @@ pub(crate) use look::release;
 
 use crate::metrics::polls::note_ready;
 use crate::pool::{Config, Pool};
+use crate::profile::totals;
 use crate::queues::task::{Header, TaskRef};
 use flag::Flag;
 use heist_os::WokenFor;
@@ -51,13 +52,15 @@ pub(crate) fn start() {
 const HAS_TASKS: u8 = 1;
 /// Polls are timed, and so is how long tasks wait for them.
 const IS_TIMED: u8 = 2;
+/// Profiles count how often tasks become ready, and how long they wait.
+const IS_PROFILED: u8 = 4;
 
 /// Whether a pool is being watched; in front of the monitor's lock.
 #[derive(Debug)]
 pub struct Watched {
     pool: Weak<Pool>,
     is_on: Flag,
-    /// What its tasks are to the monitor and to histograms: [`HAS_TASKS`], [`IS_TIMED`].
+    /// What its tasks are to the monitor and to histograms: [`HAS_TASKS`], [`IS_TIMED`], [`IS_PROFILED`].
     tasks: AtomicU8,
     /// The program wants spare threads for jobs behind blocked ones.
     rescues: bool,
@@ -94,10 +97,22 @@ impl Watched {
     /// As for [`note_ready`].
     #[cold]
     unsafe fn note_task_slow(&self, tasks: u8, task: NonNull<Header>) {
-        self.tasks.store(tasks | HAS_TASKS, Ordering::Relaxed);
-        if tasks & IS_TIMED != 0 {
+        self.tasks.fetch_or(HAS_TASKS, Ordering::Relaxed);
+        if tasks & (IS_TIMED | IS_PROFILED) != 0 {
             // SAFETY: by the caller.
             unsafe { note_ready(task) };
+        }
+        if tasks & IS_PROFILED != 0 {
+            totals::note_ready(task.addr().get());
+        }
+    }
+
+    /// Whether a profile is taken from here on.
+    pub fn set_profiled(&self, is_on: bool) {
+        if is_on {
+            self.tasks.fetch_or(IS_PROFILED, Ordering::Relaxed);
+        } else {
+            self.tasks.fetch_and(!IS_PROFILED, Ordering::Relaxed);
         }
     }
 

@@ -17,6 +17,8 @@ impl Watched {
 
     pub fn note_task(&self, _: &TaskRef) {}
 
+    pub fn set_profiled(&self, _: bool) {}
+
     pub fn times_polls(&self) -> bool {
         false
     }

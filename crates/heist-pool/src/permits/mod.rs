@@ -275,8 +275,9 @@ impl Permits {
             }
             Wake::Grant(grant) => {
                 open.count(Count::Searching);
-                recorder::record(pool, Kind::Wake, grant.thread.into(), || 0);
-                open.grant(table, grant, what);
+                open.grant_noted(table, grant, what, || {
+                    recorder::record(pool, Kind::Wake, grant.thread.into(), || 0);
+                });
                 pool.follower().note_busy();
             }
             Wake::Start(index) => {
@@ -365,10 +366,16 @@ impl Open<'_> {
     /// Tells a thread about its permit and closes the ledger; in this order, so that a thread which learns from the ledger that it
     /// was granted something finds it.
     pub fn grant(self, table: &Table, grant: Grant, what: WokenFor) {
+        self.grant_noted(table, grant, what, || ());
+    }
+
+    /// As [`grant`](Self::grant), and calls `note` without the lock, before the thread rises.
+    fn grant_noted(self, table: &Table, grant: Grant, what: WokenFor, note: impl FnOnce()) {
         let worker = table.get(grant.thread.into()).expect("whoever is in the ledger is in the table");
         worker.give(Given::Permit(grant.index));
         let permits = self.permits;
         drop(self);
+        note();
         worker.wake(permits, what);
     }
 }

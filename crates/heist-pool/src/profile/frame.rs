@@ -15,6 +15,8 @@ pub(crate) struct Frame {
     sums: Sums,
     /// The innermost fork in whose halves it is.
     site: usize,
+    /// The code of the next fork, if that is not what lies in its slot; 0 if it is.
+    next_code: usize,
     /// The forks that have not been joined, by the addresses of their frames on the thread's stack: the inner ones are lower, and come last.
     open: Vec<Open>,
     /// The loops in whose blocks it is, or whose blocks it has run.
@@ -69,6 +71,7 @@ impl Frame {
             path: Path::default(),
             sums,
             site,
+            next_code: 0,
             open: Vec::new(),
             loops: Vec::new(),
             loops_begun: NonZeroU64::MIN,
@@ -125,11 +128,25 @@ impl Frame {
             first: Path::default(),
             first_work: 0,
         });
+        let code = match std::mem::take(&mut self.next_code) {
+            0 => code,
+            known => known,
+        };
         self.site = self.sums.site(self.site, code);
         self.sums.sites[self.site].forks += 1;
         self.sums.forks += 1;
         self.sums.pieces += 1;
         self.resume(begun);
+    }
+
+    /// What the next fork is for the second half of: one that is forked through a function that many have in common.
+    pub fn fork_is_of(&mut self, code: usize) {
+        self.next_code = code;
+    }
+
+    /// The job, which has just begun, is the half of such a fork.
+    pub fn half_is_of(&mut self, code: usize) {
+        self.site = self.sums.site(self.site, code);
     }
 
     /// Forks further down were left by a panic.

@@ -104,6 +104,26 @@ pub(crate) fn forked(hot: &Hot, slot: &Slot, ended: u64, has_shared: bool) {
     }
 }
 
+/// The next fork of the calling thread is one of `code`: what lies in its slot is what many kinds of forks have in common.
+pub fn fork_is_of(code: impl FnOnce() -> usize) {
+    let hot = hot();
+    if hot.is_metered()
+        && let Some(frame) = frame(hot)
+    {
+        frame.fork_is_of(code());
+    }
+}
+
+/// The stolen half that the calling thread has begun is one of `code`, as in [`fork_is_of`].
+pub fn half_is_of(code: impl FnOnce() -> usize) {
+    let hot = hot();
+    if hot.is_metered()
+        && let Some(frame) = frame(hot)
+    {
+        frame.half_is_of(code());
+    }
+}
+
 /// When the strand ends, if the thread's strands are measured.
 #[inline]
 pub(crate) fn now_if_metered(hot: &Hot) -> Option<u64> {

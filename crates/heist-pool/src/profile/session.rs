@@ -8,12 +8,15 @@ use super::meter::{self, Running, new_frame};
 use super::sums::{Path, Sums};
 use super::totals::{self, RunsSeen, Seen};
 use crate::global;
+use crate::metrics::Histogram;
+use crate::pool::Pool;
 use crate::queues::forks::hot;
 use crate::queues::job::halt_unwinding;
 use crate::worker::Worker;
+use heist_sync::StdArc as Arc;
 use heist_sync::process::{self, Origin, PerProcess};
 use heist_sync::std_atomic::{AtomicBool, Ordering};
-use heist_trace::profile::{Figures, Part, Runs, Site};
+use heist_trace::profile::{Figures, Part, Runs, Site, Waited};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -63,6 +66,10 @@ impl Ticking {
         clock::set_costs(costs.overhead, costs.burden());
         *sessions += 1;
         SESSIONS.fetch_add(1, Ordering::Relaxed);
+        let pools = (*sessions == 1).then(|| tell_pools(true));
+        drop(sessions);
+        // Not under the lock: the last reference to a pool may be among these.
+        drop(pools);
         Ok((Self(Origin::here()), costs))
     }
 }
@@ -75,6 +82,33 @@ impl Drop for Ticking {
         let mut sessions = by_clock();
         SESSIONS.fetch_sub(1, Ordering::Relaxed);
         *sessions -= 1;
+        let pools = (*sessions == 0).then(|| tell_pools(false));
+        drop(sessions);
+        drop(pools);
+    }
+}
+
+/// From here on the pools look when tasks become ready, or do not. For whoever has the lock.
+fn tell_pools(is_on: bool) -> Vec<Arc<Pool>> {
+    let pools = global::all();
+    pools.iter().for_each(|pool| pool.watched().set_profiled(is_on));
+    pools
+}
+
+/// The pool is in the list of all: it does as they do.
+pub(crate) fn join_all(pool: &Pool) {
+    let sessions = by_clock();
+    pool.watched().set_profiled(*sessions > 0);
+}
+
+/// In the few numbers that are shown.
+fn waited(histogram: &Histogram) -> Waited {
+    Waited {
+        count: histogram.count(),
+        mean_ns: histogram.mean(),
+        p50_ns: histogram.quantile(0.5),
+        p99_ns: histogram.quantile(0.99),
+        longest_ns: histogram.max(),
     }
 }
 
@@ -107,9 +141,15 @@ impl Begun {
             _ => 1.0,
         };
         let ns = |ticks: u64| (ticks as f64 * rate).round() as u64;
-        let runs =
-            |runs: RunsSeen| Runs { count: runs.count, ns: ns(runs.time), longest_ns: ns(runs.longest) };
-        let seen = Seen::now().since(self.seen);
+        let runs = |runs: RunsSeen| Runs {
+            count: runs.count,
+            ns: ns(runs.time),
+            longest_ns: ns(runs.longest),
+            wakes: runs.wakes,
+            self_wakes: runs.self_wakes,
+            waited: waited(&runs.waited_ns),
+        };
+        let seen = Seen::now().since(&self.seen);
         let pool = Worker::current().map(Worker::pool).or_else(|| global::started());
         let site = |site: &super::sums::Site| {
             let (file, code) = heist_os::file_of_code(site.code).unzip();

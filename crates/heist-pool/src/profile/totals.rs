@@ -4,6 +4,10 @@ use super::frame::Outcome;
 use super::meter::Root;
 use super::start::{Gathered, Start};
 use super::sums::{Path, Sums};
+use crate::metrics::histogram::{Histogram, Recorded};
+use crate::metrics::polls::waited_ns;
+use crate::queues::task::TaskRef;
+use crate::worker::Worker;
 use heist_sync::process::PerProcess;
 use heist_sync::std_atomic::{AtomicU64, Ordering};
 use std::cell::Cell;
@@ -26,28 +30,69 @@ pub(crate) fn note_idle(why: Idle, ns: u64) {
 }
 
 /// Polls of tasks, or runs of ticks.
-#[derive(Default)]
 struct Runs {
     count: AtomicU64,
     time: AtomicU64,
     longest: AtomicU64,
+    /// How often a task was made ready, and how often while it was polled.
+    wakes: AtomicU64,
+    self_wakes: AtomicU64,
+    /// How long they were ready, or due, before they began; in nanoseconds.
+    waited: Recorded,
 }
 
-static POLLS: Runs = Runs { count: AtomicU64::new(0), time: AtomicU64::new(0), longest: AtomicU64::new(0) };
-static TICKS: Runs = Runs { count: AtomicU64::new(0), time: AtomicU64::new(0), longest: AtomicU64::new(0) };
+impl Runs {
+    const fn new() -> Self {
+        Self {
+            count: AtomicU64::new(0),
+            time: AtomicU64::new(0),
+            longest: AtomicU64::new(0),
+            wakes: AtomicU64::new(0),
+            self_wakes: AtomicU64::new(0),
+            waited: Recorded::new(),
+        }
+    }
+}
 
-/// How often, for how long in all, and the longest.
-#[derive(Clone, Copy, Default, Debug)]
+static POLLS: Runs = Runs::new();
+static TICKS: Runs = Runs::new();
+
+/// How often, for how long in all, the longest, and what came before they began.
+#[derive(Clone, Default, Debug)]
 pub(super) struct RunsSeen {
     pub count: u64,
     pub time: u64,
     pub longest: u64,
+    pub wakes: u64,
+    pub self_wakes: u64,
+    // Large for a stack.
+    pub waited_ns: Box<Histogram>,
+}
+
+/// The task at this address is made ready: by its own thread in the middle of its poll, if it was woken there.
+pub(crate) fn note_ready(task: usize) {
+    POLLS.wakes.fetch_add(1, Ordering::Relaxed);
+    if Worker::current().is_some_and(|worker| worker.shared().own().running() == task) {
+        POLLS.self_wakes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The task is polled now. `is_timed`: somebody else asks the same after.
+pub(crate) fn note_waited(task: &TaskRef, is_timed: bool) {
+    waited_ns(task, is_timed).into_iter().for_each(|ns| POLLS.waited.record_shared(ns));
+}
+
+/// A tick begins so long after it was due.
+pub fn note_late(ns: u64) {
+    TICKS.waited.record_shared(ns);
 }
 
 /// A profile begins, and there is no other: what was longest before is none of its.
 pub(super) fn forget_longest() {
-    POLLS.longest.store(0, Ordering::Relaxed);
-    TICKS.longest.store(0, Ordering::Relaxed);
+    for runs in [&POLLS, &TICKS] {
+        runs.longest.store(0, Ordering::Relaxed);
+        runs.waited.forget_max();
+    }
 }
 
 impl Runs {
@@ -59,12 +104,19 @@ impl Runs {
 
     fn seen(&self) -> RunsSeen {
         let read = |word: &AtomicU64| word.load(Ordering::Relaxed);
-        RunsSeen { count: read(&self.count), time: read(&self.time), longest: read(&self.longest) }
+        RunsSeen {
+            count: read(&self.count),
+            time: read(&self.time),
+            longest: read(&self.longest),
+            wakes: read(&self.wakes),
+            self_wakes: read(&self.self_wakes),
+            waited_ns: Box::new(self.waited.histogram()),
+        }
     }
 }
 
 /// What was counted up to now; two of them tell what came between.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Seen {
     pub searching_ns: u64,
     pub waiting_ns: u64,
@@ -94,20 +146,23 @@ impl Seen {
         }
     }
 
-    pub fn since(self, before: Self) -> Self {
+    pub fn since(self, before: &Self) -> Self {
         // A pool that is gone takes its counts with it.
-        let runs = |now: RunsSeen, before: RunsSeen| RunsSeen {
+        let runs = |now: RunsSeen, before: &RunsSeen| RunsSeen {
             count: now.count - before.count,
             time: now.time - before.time,
             longest: now.longest,
+            wakes: now.wakes - before.wakes,
+            self_wakes: now.self_wakes - before.self_wakes,
+            waited_ns: Box::new(now.waited_ns.since(&before.waited_ns)),
         };
         Self {
             searching_ns: self.searching_ns - before.searching_ns,
             waiting_ns: self.waiting_ns - before.waiting_ns,
             steals: self.steals.saturating_sub(before.steals),
             tries: self.tries.saturating_sub(before.tries),
-            polls: runs(self.polls, before.polls),
-            ticks: runs(self.ticks, before.ticks),
+            polls: runs(self.polls, &before.polls),
+            ticks: runs(self.ticks, &before.ticks),
         }
     }
 }

@@ -49,6 +49,12 @@ impl JobRef {
         self.owner
     }
 
+    /// The address of what waits for it: its scope, or the call itself, if it is one.
+    #[inline]
+    pub(crate) fn awaited(&self) -> usize {
+        if self.owner.is_null() { self.data.addr() } else { self.owner.addr() }
+    }
+
     /// Its number in traces.
     pub fn number(&self) -> u32 {
         crate::recorder::number_of(self.data)

@@ -3,6 +3,7 @@
 use super::collect::{self, NO_POOL, Sink, SinkId};
 use heist_sync::Parker;
 use heist_sync::process::{Origin, PerProcess};
+use heist_trace::inside::{Inside, Slice, Step};
 use heist_trace::{ChromeWriter, Event, Kind, Lost, name};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -59,10 +60,8 @@ struct Kept {
     batches: VecDeque<Batch>,
     bytes: usize,
     threads: BTreeMap<(u32, u16), String>,
-    /// The polls that each thread is inside of, innermost last: since when, and whether that was told.
-    polls: BTreeMap<(u32, u16), Vec<(u64, bool)>>,
-    /// What the last event of each thread that had a name was called.
-    called: BTreeMap<(u32, u16), u32>,
+    /// What each thread is inside of, and the beginning of the last poll that it is inside of and that was told to be slow.
+    inside: BTreeMap<(u32, u16), (Inside, Option<u64>)>,
     /// Why to write, if there is a reason.
     reason: Option<String>,
     last_written: Option<Instant>,
@@ -76,8 +75,7 @@ impl Kept {
             batches: VecDeque::new(),
             bytes: 0,
             threads: BTreeMap::new(),
-            polls: BTreeMap::new(),
-            called: BTreeMap::new(),
+            inside: BTreeMap::new(),
             reason: None,
             last_written: None,
             written: 0,
@@ -112,48 +110,43 @@ impl Kept {
         if self.threads.len() > MOST_NAMES {
             let kept: BTreeSet<u32> = self.batches.iter().map(|batch| batch.pool).collect();
             self.threads.retain(|(pool, _), _| kept.contains(pool));
-            self.called.retain(|(pool, _), _| kept.contains(pool));
+            self.inside.retain(|(pool, _), _| kept.contains(pool));
         }
     }
 
     /// Whether this event is a reason to write.
     fn judge(&mut self, pool: u32, event: &Event) {
         let of = (pool, event.thread);
-        match event.kind {
-            Kind::Name => drop(self.called.insert(of, event.arg)),
-            Kind::PollStart => self.polls.entry(of).or_default().push((event.at_ns, false)),
-            // What has begun before something was lost, or before the thread had nothing to do, has ended at some time.
-            Kind::Gap | Kind::Park => drop(self.polls.remove(&of)),
-            Kind::PollEnd => {
-                if let Some((start_ns, false)) = self.polls.get_mut(&of).and_then(Vec::pop) {
-                    self.judge_poll(of, event.at_ns - start_ns.min(event.at_ns), "took");
-                }
+        let (inside, told) = self.inside.entry(of).or_default();
+        let told = *told;
+        let mut ended = None;
+        inside.take(event, &mut |step| {
+            if let Step::Ended { slice, is_known: true, .. } = step
+                && slice.kind == Kind::PollStart
+                && told < Some(slice.start_ns)
+            {
+                ended = Some(slice);
             }
-            Kind::Late => {
-                let late = Duration::from_micros(event.arg.into());
-                if self.config.late_tick.is_some_and(|most| late >= most) {
-                    let called = self.called_lately(of);
-                    self.reason.get_or_insert_with(|| format!("a tick{called} was late by {late:?}"));
-                }
+        });
+        let tick = inside.open().iter().rfind(|slice| slice.kind == Kind::TickStart).copied();
+        if let Some(poll) = ended {
+            self.judge_poll(of, &poll, event.at_ns, "took");
+        }
+        if event.kind == Kind::Late {
+            let late = Duration::from_micros(event.arg.into());
+            let called = tick.as_ref().map_or_else(String::new, called);
+            if self.config.late_tick.is_some_and(|most| late >= most) {
+                self.reason.get_or_insert_with(|| format!("a tick{called} was late by {late:?}"));
             }
-            _ => {}
         }
     }
 
-    /// What the thread's last event with a name was called, for a sentence.
-    fn called_lately(&self, of: (u32, u16)) -> String {
-        let text = self.called.get(&of).and_then(|&number| name::text(number));
-        text.map_or_else(String::new, |text| format!(" ({text:?})"))
-    }
-
-    fn judge_poll(&mut self, of: (u32, u16), ns: u64, has: &str) -> bool {
-        let (pool, thread) = of;
-        let took = Duration::from_nanos(ns);
+    fn judge_poll(&mut self, (pool, thread): (u32, u16), poll: &Slice, at_ns: u64, has: &str) -> bool {
+        let took = Duration::from_nanos(at_ns.saturating_sub(poll.start_ns));
         let is_slow = self.config.slow_poll.is_some_and(|most| took >= most);
         if is_slow {
-            let called = self.called_lately(of);
             self.reason.get_or_insert_with(|| {
-                format!("a poll{called} on thread {thread} of pool {pool} {has} {took:?}")
+                format!("a poll{} on thread {thread} of pool {pool} {has} {took:?}", called(poll))
             });
         }
         is_slow
@@ -161,14 +154,16 @@ impl Kept {
 
     /// Polls that have not ended are slow as well.
     fn judge_open(&mut self, at_ns: u64) {
-        let mut polls = std::mem::take(&mut self.polls);
-        polls.retain(|_, open| !open.is_empty());
-        for (&of, open) in &mut polls {
-            for (start_ns, is_told) in open {
-                *is_told = *is_told || self.judge_poll(of, at_ns.saturating_sub(*start_ns), "has taken");
+        let mut threads = std::mem::take(&mut self.inside);
+        for (&of, (inside, told)) in &mut threads {
+            // Those further in have begun later.
+            for poll in inside.open().iter().filter(|slice| slice.kind == Kind::PollStart) {
+                if *told < Some(poll.start_ns) && self.judge_poll(of, poll, at_ns, "has taken") {
+                    *told = Some(poll.start_ns);
+                }
             }
         }
-        self.polls = polls;
+        self.inside = threads;
     }
 
     fn write(&self, w: impl Write, at_ns: u64) -> io::Result<()> {
@@ -217,6 +212,11 @@ impl Kept {
             }
         }
     }
+}
+
+/// What it is called, for a sentence.
+fn called(slice: &Slice) -> String {
+    name::text(slice.name).map_or_else(String::new, |text| format!(" ({text:?})"))
 }
 
 type Shared = Arc<Mutex<Kept>>;

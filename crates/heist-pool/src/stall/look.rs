@@ -90,6 +90,8 @@ impl History {
         let lent = (status.doing() == Doing::Wait && holds.is_none())
             .then(|| (home, permits.get(home).and_then(|permit| permit.holder)));
         let running = own.running();
+        let served = own.serves.now();
+        let is_inside = status.doing() != Doing::Loop;
         let is_in = |doing: Doing| status.doing() == doing || status.doing() == Doing::Wait;
         ThreadReport {
             number: worker.id().into(),
@@ -98,7 +100,8 @@ impl History {
             state: ThreadState::of(status.doing()),
             progress,
             at_least,
-            closure: named.and_then(|now| now.closure).filter(|_| status.doing() != Doing::Loop),
+            closure: named.and_then(|now| now.closure).filter(|_| is_inside),
+            scope_job: served.iter().rev().find_map(|(_, site)| *site).filter(|_| is_inside),
             // Its address for now; whoever has the tasks knows which it is.
             task: (is_in(Doing::Poll) && running != 0).then_some(running as u64),
             tick: ticks.iter().find(|tick| is_in(Doing::Tick) && tick.address == running).cloned(),
@@ -107,6 +110,8 @@ impl History {
             waits_for,
             awaits: own.awaits().filter(|_| waits_for == WaitsFor::Future),
             sleeps_in,
+            awaited: Some(own.awaited()).filter(|&address| address != 0 && status.doing() == Doing::Wait),
+            serves: served.into_iter().map(|(what, _)| what).collect(),
         }
     }
 

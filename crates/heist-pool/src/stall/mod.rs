@@ -11,6 +11,8 @@
 mod graph;
 mod judge;
 mod look;
+#[cfg(test)]
+mod made_up;
 mod quit;
 mod shown;
 mod tasks;

@@ -41,8 +41,9 @@ impl Report {
         self.findings.iter().any(Finding::is_stall)
     }
 
-    /// Who waits for whom, as far as that is known: threads for those that have taken half of their join, for those that have their permit, and for
-    /// tasks; tasks for tasks whose handle they await, and for the thread that is inside of them.
+    /// Who waits for whom, as far as that is known: threads for those that have taken half of their join, that run the jobs of their scope or what
+    /// they have installed in another pool, for those that have their permit, and for tasks; tasks for tasks whose handle they await, and for
+    /// the thread that is inside of them.
     ///
     /// ```
     /// for (waits, other) in heist::stall::report().waits() {
@@ -50,7 +51,8 @@ impl Report {
     /// }
     /// ```
     pub fn waits(&self) -> Vec<(Node, Node)> {
-        super::graph::edges(&self.pools, &self.tasks).into_iter().collect()
+        let edges = super::graph::edges(&self.pools, &self.tasks);
+        edges.into_iter().flat_map(|(from, to)| to.into_iter().map(move |to| (from, to))).collect()
     }
 
     /// The task of that number, which `task::Id::as_u64` tells.
@@ -76,25 +78,25 @@ impl Report {
     }
 }
 
-/// Which pool. It prints as in the lines of `HEIST_SCHEDTRACE`.
+/// Which pool. It prints as its number, which is the same in traces, in the live view and in the lines of `HEIST_SCHEDTRACE`.
 ///
 /// ```
 /// heist::join(|| (), || ());
 /// let report = heist::stall::report();
-/// assert!(report.pools.iter().any(|pool| pool.id.to_string().len() <= 4));
+/// assert!(report.pools.iter().all(|pool| pool.id.to_string().parse::<u32>().is_ok()));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct PoolId(pub(super) usize);
+pub struct PoolId(pub(super) u32);
 
 impl PoolId {
     pub(super) fn of(pool: &Pool) -> Self {
-        Self(std::ptr::from_ref(pool).addr())
+        Self(pool.recorder().number())
     }
 }
 
 impl fmt::Display for PoolId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:x}", self.0 >> 4 & 0xffff)
+        fmt::Display::fmt(&self.0, f)
     }
 }
 
@@ -259,6 +261,8 @@ pub struct ThreadReport {
     pub at_least: Duration,
     /// The innermost of the program's closures with a name that it is inside of: a job, what was given to `install`, `blocking`, `compute`.
     pub closure: Option<Closure>,
+    /// Where the innermost job of a scope that it runs was spawned.
+    pub scope_job: Option<&'static Location<'static>>,
     /// The number of the task that it polls.
     pub task: Option<u64>,
     /// The tick that it runs.
@@ -273,6 +277,9 @@ pub struct ThreadReport {
     pub awaits: Option<u64>,
     /// Where it sleeps in the kernel, if the kernel tells.
     pub sleeps_in: Option<Box<str>>,
+    /// The address of what it waits for, and those of what waits for the jobs that it runs.
+    pub(super) awaited: Option<usize>,
+    pub(super) serves: Vec<usize>,
 }
 
 /// Whether a thread goes on.

@@ -1,5 +1,6 @@
 //! The report as text: what is wrong, then everything that is known.
 
+use super::graph;
 use super::shown::{
     CallReport, Finding, Node, PoolReport, Progress, Report, TaskReport, ThreadReport, TickReport,
 };
@@ -11,6 +12,11 @@ use std::time::Duration;
 /// To a millisecond: nobody has looked closer.
 fn short(time: Duration) -> Duration {
     Duration::from_millis(time.as_millis() as u64)
+}
+
+/// So many of something.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// The advice for threads that are blocked while others wait for them.
@@ -25,8 +31,7 @@ impl fmt::Display for Report {
         let stalls = self.findings.iter().filter(|finding| finding.is_stall()).count();
         match stalls {
             0 => writeln!(f, "stall report: nothing is stalled, as far as one can tell")?,
-            1 => writeln!(f, "stall report: 1 finding")?,
-            n => writeln!(f, "stall report: {n} findings")?,
+            n => writeln!(f, "stall report: {}", count(n, "finding"))?,
         }
         for finding in &self.findings {
             self.finding(f, finding)?;
@@ -36,7 +41,7 @@ impl fmt::Display for Report {
         }
         self.pools.iter().try_for_each(|pool| self.pool(f, pool))?;
         if !self.tasks.is_empty() {
-            writeln!(f, "{} tasks", self.tasks.len())?;
+            writeln!(f, "{}", count(self.tasks.len(), "task"))?;
         }
         for task in self.tasks.iter().take(TASKS_MOST) {
             write!(f, "  {task}")?;
@@ -49,7 +54,14 @@ impl fmt::Display for Report {
             writeln!(f, "  and {} more", self.tasks.len() - TASKS_MOST)?;
         }
         if !self.calls.is_empty() {
-            writeln!(f, "{} blocking calls and computations", self.calls.len())?;
+            writeln!(
+                f,
+                "{}",
+                match self.calls.len() {
+                    1 => "1 blocking call or computation".into(),
+                    n => format!("{n} blocking calls and computations"),
+                }
+            )?;
         }
         for call in self.calls.iter().take(TASKS_MOST) {
             writeln!(f, "  {call}")?;
@@ -81,7 +93,9 @@ impl Report {
             }
             Finding::AllBlocked { pool, jobs, tasks } => writeln!(
                 f,
-                "  every worker of pool {pool} is blocked while {jobs} jobs and {tasks} tasks are queued; {ADVICE}"
+                "  every worker of pool {pool} is blocked while {} and {} are queued; {ADVICE}",
+                count(*jobs, "job"),
+                count(*tasks, "task")
             ),
             Finding::NobodyWakes { task } => {
                 writeln!(
@@ -93,8 +107,8 @@ impl Report {
             Finding::AllAsleep { tasks, without_waker } => writeln!(
                 f,
                 "  all tasks are asleep: block_on waits, nothing is queued, no timer is set, no socket is registered and no blocking call \
-                 runs; {tasks} tasks, {without_waker} of them without a waker; a waker that a thread of the program's own holds could \
-                 still help"
+                 runs; {}, {without_waker} of them without a waker; a waker that a thread of the program's own holds could still help",
+                count(*tasks, "task")
             ),
             Finding::LongRunning { pool, thread, at_least } => {
                 let at_least = short(*at_least);
@@ -113,7 +127,11 @@ impl Report {
         let free = pool.permits.iter().take(*active).filter(|permit| permit.holder.is_none()).count();
         writeln!(
             f,
-            "pool {id}{global}: {active} threads may run, {free} permits free, {queued_jobs} jobs and {queued_tasks} tasks queued"
+            "pool {id}{global}: {} may run, {} free, {} and {} queued",
+            count(*active, "thread"),
+            count(free, "permit"),
+            count(*queued_jobs, "job"),
+            count(*queued_tasks, "task")
         )?;
         for thread in &pool.threads {
             write!(f, "  {thread}")?;
@@ -121,13 +139,13 @@ impl Report {
                 WaitsFor::Unknown => {}
                 WaitsFor::Half(thief) => write!(f, ", for the half of a join that thread {thief} has taken")?,
                 WaitsFor::Jobs => f.write_str(", for the jobs of a scope or a broadcast, or for a tick")?,
-                WaitsFor::Call(to) => match self.pools.iter().find(|pool| pool.id.0 == to) {
-                    Some(to) => write!(f, ", for a call into pool {}", to.id)?,
-                    None => f.write_str(", for a call into another pool")?,
-                },
+                WaitsFor::Call(to) => write!(f, ", for a call into pool {to}")?,
                 WaitsFor::Future => f.write_str(", for a future that it blocks on")?,
                 WaitsFor::Permit(index) => write!(f, ", to have permit {index} back")?,
                 WaitsFor::Blocking => f.write_str(", inside of blocking")?,
+            }
+            for runner in graph::runners(&self.pools, thread) {
+                write!(f, ", which runs on {}", Named(self, runner))?;
             }
             if let Some(task) = thread.awaits {
                 write!(f, ", awaits {}", Named(self, Node::Task(task)))?;
@@ -171,14 +189,18 @@ impl fmt::Display for Named<'_> {
                     write!(f, " ({name})")?;
                 }
                 write!(f, " of pool {pool}")?;
-                match (thread.task, &thread.tick, thread.closure) {
-                    (Some(task), ..) => write!(f, ", in a poll of {}", Named(self.0, Node::Task(task))),
-                    (_, Some(tick), _) => write!(f, ", in {tick}"),
-                    (_, _, Some(closure)) => write!(f, ", in {}", Called(closure)),
-                    _ => match thread.state {
-                        ThreadState::Job => f.write_str(", in a half of a join or a job of a scope"),
-                        _ => Ok(()),
-                    },
+                match (thread.task, &thread.tick, thread.closure, thread.scope_job) {
+                    (Some(task), ..) => write!(f, ", in a poll of {}", Named(self.0, Node::Task(task)))?,
+                    (_, Some(tick), ..) => write!(f, ", in {tick}")?,
+                    (_, _, Some(closure), _) => write!(f, ", in {}", Called(closure))?,
+                    (_, _, _, None) if thread.state == ThreadState::Job => {
+                        f.write_str(", in a half of a join")?
+                    }
+                    _ => {}
+                }
+                match thread.scope_job {
+                    Some(site) => write!(f, ", in a job of a scope, spawned at {site}"),
+                    None => Ok(()),
                 }
             }
         }
@@ -232,6 +254,9 @@ impl fmt::Display for ThreadReport {
         if let Some(tick) = &self.tick {
             write!(f, ": {tick}")?;
         }
+        if let Some(site) = self.scope_job {
+            write!(f, ", in a job of a scope, spawned at {site}")?;
+        }
         if let Some(index) = self.holds {
             write!(f, ", holds permit {index}")?;
         }
@@ -274,6 +299,7 @@ impl fmt::Display for TaskReport {
             write!(f, " ({name})")?;
         }
         let (state, since, site) = (self.state, short(self.since), self.site);
-        write!(f, " {state} for {since:?}, {} wakers, spawned at {site}, {}", self.wakers, self.type_name)
+        let wakers = count(self.wakers as usize, "waker");
+        write!(f, " {state} for {since:?}, {wakers}, spawned at {site}, {}", self.type_name)
     }
 }

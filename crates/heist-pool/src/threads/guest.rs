@@ -128,7 +128,7 @@ pub fn visit(pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
                 let worker = Worker::new(Arc::clone(pool), entry, Role::Guest);
                 // SAFETY: it stays in this frame, and `leave` comes below; the closure cannot unwind past it.
                 unsafe { enter(&worker, index) };
-                result = halt_unwinding(callee);
+                worker.run_visit(|| result = halt_unwinding(callee));
                 if worker.is_orphan() {
                     worker.end_visit_of_orphan();
                     // The guest is the parent's, and has not left. Neither its place nor its pool is ever used again here.

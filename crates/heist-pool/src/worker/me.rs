@@ -15,6 +15,7 @@ use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
 use heist_trace::{Event, Kind, Ring};
+use std::cell::RefCell;
 use std::time::Duration;
 
 /// What every part of a [`Worker`](super::Worker) needs of its thread.
@@ -26,6 +27,8 @@ pub(super) struct Me {
     pub spawned: Owner<JobRef>,
     /// For traces: how much of what it runs it spends asleep.
     pub asleep: Asleep,
+    /// The ticks that it runs, which record that themselves; one may run on top of another.
+    pub ticks: RefCell<Vec<Begun>>,
 }
 
 impl Me {
@@ -54,13 +57,25 @@ impl Me {
     /// Records an event with that name, or without one if it is 0.
     #[cold]
     pub fn record(&self, kind: Kind, arg: u32, name: u32) {
-        self.record_at(heist_trace::now_ns(), kind, arg, name);
+        match kind {
+            Kind::TickStart => {
+                let begun = self.record_begin(kind, arg, name);
+                self.ticks.borrow_mut().push(begun);
+            }
+            Kind::TickEnd => {
+                let begun = self.ticks.borrow_mut().pop();
+                self.record_end(begun, kind, arg);
+            }
+            _ => self.record_at(heist_trace::now_ns(), kind, arg, name),
+        }
     }
 
     fn record_at(&self, at_ns: u64, kind: Kind, arg: u32, name: u32) {
         match kind {
             Kind::Block => self.asleep.block(at_ns),
             Kind::Unblock => self.asleep.unblock(at_ns),
+            // It runs none: those that are left have ended while nobody recorded.
+            Kind::Park => self.ticks.borrow_mut().clear(),
             _ => {}
         }
         let ring = self.shared.ring.get_or_init(|| Ring::new(recorder::RING_EVENTS));

@@ -40,6 +40,8 @@ use me::Me;
 use orphan::Orphaned;
 use park::Sleep;
 use permit::OwnPermit;
+use std::cell::RefCell;
+use std::panic::Location;
 use tasks::OwnTasks;
 
 /// Who would take more work.
@@ -81,7 +83,14 @@ impl Worker {
         }
         shared.set_role(role);
         Self {
-            me: Me { pool, shared, hot: hot(), spawned, asleep: Asleep::default() },
+            me: Me {
+                pool,
+                shared,
+                hot: hot(),
+                spawned,
+                asleep: Asleep::default(),
+                ticks: RefCell::default(),
+            },
             permit: OwnPermit::new(role),
             tasks: OwnTasks::default(),
             search: Search::new(seed),
@@ -259,6 +268,20 @@ impl Worker {
         if has_permit || !job.owner().is_null() { self.me.spawn(job) } else { self.me.pool.inject(job) }
     }
 
+    /// Runs what a thread of the program's own has called, which must not unwind. For traces it is a job.
+    #[inline]
+    pub(crate) fn run_visit(&self, run: impl FnOnce()) {
+        let me = &self.me;
+        let begun = me.is_traced().then(|| {
+            let name = heist_trace::name::number("call from outside");
+            me.record_begin(Kind::JobStart, 0, name)
+        });
+        run();
+        if me.is_traced() && !self.is_orphan() {
+            me.record_end(begun, Kind::JobEnd, 0);
+        }
+    }
+
     /// Records an event of this thread with that name, or without one if it is 0.
     pub(crate) fn record(&self, kind: Kind, arg: u32, name: u32) {
         self.me.record(kind, arg, name);
@@ -272,6 +295,12 @@ impl Worker {
     /// The mark for [`Spawned::since`].
     pub fn spawned_position(&self) -> u64 {
         self.me.spawned.position()
+    }
+
+    /// For reports: the job that this thread has just begun was spawned there.
+    #[inline]
+    pub fn note_site(&self, site: &'static Location<'static>) {
+        self.me.shared.own().serves.set_site(site);
     }
 
     /// For reports: what this thread blocks on has polled the handle of that task, which has not ended.

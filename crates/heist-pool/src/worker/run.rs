@@ -7,6 +7,7 @@ use super::shared::Doing;
 use crate::metrics::WorkerState;
 use crate::process::end_child;
 use crate::profile::{self, Root};
+use crate::queues::task::TaskRef;
 use heist_sync::StdArc as Arc;
 use heist_trace::Kind;
 
@@ -73,15 +74,24 @@ impl Worker {
                 let number = task.number();
                 let me = &self.me;
                 let begun = me.is_traced().then(|| me.record_begin(Kind::PollStart, number, task.name()));
-                me.shared.while_doing(Doing::Poll, || as_root(Root::Poll, || self.tasks.poll(me, task)));
+                me.shared.while_doing(Doing::Poll, || {
+                    if profile::is_on() {
+                        self.poll_measured(task);
+                    } else {
+                        self.tasks.poll(me, task);
+                    }
+                });
                 if me.is_traced() {
                     me.record_end(begun, Kind::PollEnd, number);
                 }
             }
             Found::Job(job) => self.run_job(job.number(), || {
-                self.me.shared.own().jobs.add(1);
+                let own = self.me.shared.own();
+                own.jobs.add(1);
+                own.serves.begin(job.awaited());
                 // SAFETY: taken out of a queue, so once.
                 as_root(Root::Job, || unsafe { job.run() });
+                own.serves.end();
             }),
             Found::Fork { job, victim } => self.run_job(0, || {
                 self.me.shared.own().forks.add(1);
@@ -103,6 +113,18 @@ impl Worker {
                 self.tasks.note_tick();
             }),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn poll_measured(&self, task: TaskRef) {
+        profile::note_waited(&task, self.me.shared.own().timed.get().is_some());
+        let mut task = Some(task);
+        profile::run_root(Root::Poll, &mut || {
+            if let Some(task) = task.take() {
+                self.tasks.poll(&self.me, task);
+            }
+        });
     }
 
     #[inline]

@@ -174,6 +174,7 @@ impl Worker {
         let doing = me.shared.set_doing(Doing::Wait);
         let spent = me.spend_on(WorkerState::Waiting);
         let waits = me.shared.own().set_waits(target.what());
+        let awaited = me.shared.own().set_awaited(target.address());
         let lent = self.permit.lend(me, true);
         let mut least_ns = 0;
         while !target.is_over() {
@@ -215,6 +216,7 @@ impl Worker {
                 let _ = self.permit.lend(me, true);
             }
         }
+        me.shared.own().set_awaited(awaited);
         me.shared.own().set_waits(waits);
         me.shared.set_doing(doing);
         self.permit.resume(me, lent);

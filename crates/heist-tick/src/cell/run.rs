@@ -9,6 +9,7 @@ use crate::stats::{Ended, Window};
 use heist_policy::tick as policy;
 use heist_pool::raw::job::{self, Payload};
 use heist_pool::raw::process;
+use heist_pool::raw::profile;
 use heist_pool::raw::recorder::{self, Kind, name};
 use heist_pool::raw::tick::{NEVER, Taken, Tick, TickNow, TickShown};
 use heist_sync::{MutexGuard, StdArc as Arc, lock, lock_soon, prefetch};
@@ -79,6 +80,9 @@ impl Cell {
             let name = self.spec.name.as_deref();
             name.map_or_else(|| name::of_site(self.spec.site), name::number)
         });
+        if profile::is_on() && kind == Kind::TickStart {
+            profile::note_late(late_ns);
+        }
         if late_ns >= 1_000 {
             recorder::record(
                 &self.pool,

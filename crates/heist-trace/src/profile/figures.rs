@@ -65,6 +65,34 @@ pub struct Runs {
     pub ns: u64,
     /// The longest.
     pub longest_ns: u64,
+    /// How often tasks were made ready, by spawning or waking them. Ticks are due by the clock, so 0.
+    pub wakes: u64,
+    /// How many of these were woken in the middle of their own poll, as `yield_now` does it.
+    pub self_wakes: u64,
+    /// How long they were ready before they were polled; of ticks, by how much they were late.
+    pub waited: Waited,
+}
+
+/// How long things have waited until they were run.
+///
+/// The quantiles are those of `heist::metrics::Histogram`: at most an eighth too large.
+///
+/// ```
+/// let waited = heist::profile::Waited { count: 2, mean_ns: 500, longest_ns: 900, ..Default::default() };
+/// assert!(waited.mean_ns <= waited.longest_ns);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// How many.
+    pub count: u64,
+    /// For how long on average.
+    pub mean_ns: u64,
+    /// Half of them no longer than this,
+    pub p50_ns: u64,
+    /// and 99 of 100 no longer than this.
+    pub p99_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
 }
 
 /// The code of the second half of a fork.
@@ -132,7 +160,7 @@ impl fmt::Display for NotAProfile {
 
 impl std::error::Error for NotAProfile {}
 
-const FIRST: &str = "heist profile 1";
+const FIRST: &str = "heist profile 2";
 const LAST: &str = "end";
 
 /// The numbers with a line of their own.
@@ -150,7 +178,10 @@ impl fmt::Display for Figures {
         }
         for_each_number!(write_all);
         for (name, runs) in [("polls", self.polls), ("ticks", self.ticks)] {
-            writeln!(f, "{name} {} {} {}", runs.count, runs.ns, runs.longest_ns)?;
+            let Runs { count, ns, longest_ns, wakes, self_wakes, waited } = runs;
+            let Waited { count: times, mean_ns, p50_ns, p99_ns, longest_ns: most_ns } = waited;
+            write!(f, "{name} {count} {ns} {longest_ns} {wakes} {self_wakes}")?;
+            writeln!(f, " {times} {mean_ns} {p50_ns} {p99_ns} {most_ns}")?;
         }
         // What may contain spaces comes last.
         for Site { code, file, forks, stolen, work_ns, .. } in &self.sites {
@@ -208,7 +239,21 @@ impl Figures {
 impl Runs {
     fn read(text: &str) -> Option<Self> {
         let mut words = text.split(' ').map(|word| word.parse().ok());
-        Some(Self { count: words.next()??, ns: words.next()??, longest_ns: words.next()?? })
+        let mut next = || words.next()?;
+        Some(Self {
+            count: next()?,
+            ns: next()?,
+            longest_ns: next()?,
+            wakes: next()?,
+            self_wakes: next()?,
+            waited: Waited {
+                count: next()?,
+                mean_ns: next()?,
+                p50_ns: next()?,
+                p99_ns: next()?,
+                longest_ns: next()?,
+            },
+        })
     }
 }
 
@@ -249,7 +294,14 @@ mod tests {
             work_ns: 10,
             span_ns: 4,
             workers: 2,
-            polls: Runs { count: 1, ns: 2, longest_ns: 2 },
+            polls: Runs {
+                count: 1,
+                ns: 2,
+                longest_ns: 3,
+                wakes: 4,
+                self_wakes: 5,
+                waited: Waited { count: 6, mean_ns: 7, p50_ns: 8, p99_ns: 9, longest_ns: 10 },
+            },
             sites: vec![site(Some("/a b/c")), site(None)],
             parts: vec![Part { name: "the tree".into(), times: 1, work_ns: 3, span_ns: 2 }],
             ..Figures::default()

@@ -7,7 +7,7 @@ mod svg;
 #[cfg(feature = "output")]
 mod table;
 
-pub use figures::{Figures, NotAProfile, Part, Runs, Site};
+pub use figures::{Figures, NotAProfile, Part, Runs, Site, Waited};
 
 use heist_policy::tuning;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! A profile as a table.
 
-use super::{Figures, Part, Profile, Runs, Site};
+use super::{Figures, Part, Profile, Runs, Site, Waited};
 use std::fmt;
 use std::time::Duration;
 
@@ -37,6 +37,11 @@ fn number(value: f64) -> String {
     if value >= 99.95 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
+/// So many of something.
+fn counted(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 fn or_too_fine(value: Option<impl fmt::Display>) -> String {
     value.map_or(TOO_FINE.into(), |value| value.to_string())
 }
@@ -48,7 +53,12 @@ impl fmt::Display for Profile {
         row(
             f,
             "work",
-            format!("{} in {} pieces of {}", Time(self.work()), figures.pieces, Time(self.mean_piece())),
+            format!(
+                "{} in {} of {}",
+                Time(self.work()),
+                counted(figures.pieces, "piece"),
+                Time(self.mean_piece())
+            ),
         )?;
         if figures.outside_ns > 0 {
             row(
@@ -61,15 +71,14 @@ impl fmt::Display for Profile {
         row(f, "span", format!("{}, burdened {}", or_too_fine(span), or_too_fine(burdened)))?;
         let (plain, burdened) = (self.parallelism().map(number), self.burdened_parallelism().map(number));
         row(f, "parallelism", format!("{}, burdened {}", or_too_fine(plain), or_too_fine(burdened)))?;
-        let s = if self.workers() == 1 { "" } else { "s" };
         let busy = self.utilisation() * 100.0;
         row(
             f,
             "elapsed",
             format!(
-                "{} on {} worker{s}, of which {busy:.0} % was work",
+                "{} on {}, of which {busy:.0} % was work",
                 Time(self.elapsed()),
-                self.workers()
+                counted(self.workers() as u64, "worker")
             ),
         )?;
         let (searching, waiting) = (time(figures.searching_ns), time(figures.waiting_ns));
@@ -87,14 +96,23 @@ impl fmt::Display for Profile {
         row(f, "steals", format!("{steals} of {tries} tried; into P x span fit {fit}"))?;
         let (steal, wake) = (time(figures.steal_ns), time(figures.wake_ns));
         row(f, "this machine", format!("{steal} to take a job, {wake} to wake a thread for one"))?;
-        for (name, Runs { count, ns, longest_ns }) in [("tasks", figures.polls), ("ticks", figures.ticks)] {
+        for (name, runs) in [("tasks", figures.polls), ("ticks", figures.ticks)] {
+            let Runs { count, ns, longest_ns, wakes, self_wakes, waited } = runs;
+            if count == 0 {
+                continue;
+            }
+            let what = if name == "tasks" { counted(count, "poll") } else { counted(count, "run") };
+            row(f, name, format!("{what}, {} in all, the longest {}", time(ns), time(longest_ns)))?;
+            if wakes > 0 {
+                let by_itself = format!("{self_wakes} of them in the middle of a poll of their own");
+                row(f, "  made ready", format!("{}, {by_itself}", counted(wakes, "time")))?;
+            }
+            let Waited { count, mean_ns, p50_ns, p99_ns, longest_ns } = waited;
             if count > 0 {
-                let runs = if name == "tasks" { "polls" } else { "runs" };
-                row(
-                    f,
-                    name,
-                    format!("{count} {runs}, {} in all, the longest {}", time(ns), time(longest_ns)),
-                )?;
+                let name = if name == "tasks" { "  then waited" } else { "  late by" };
+                let (mean, p50, p99) = (time(mean_ns), time(p50_ns), time(p99_ns));
+                let most = time(longest_ns);
+                row(f, name, format!("{mean} on average, half {p50}, 99 % {p99}, at most {most}"))?;
             }
         }
         self.write_predictions(f)?;
@@ -175,6 +193,22 @@ mod tests {
         let text = fine.to_string();
         assert!(text.contains("span           too fine to tell, burdened too fine to tell"), "{text}");
         assert!(!text.contains("speed-up"), "{text}");
+    }
+
+    #[test]
+    fn tasks_and_ticks_are_rows() {
+        let waited = Waited { count: 3, mean_ns: 2_000, p50_ns: 1_500, p99_ns: 8_000, longest_ns: 8_100 };
+        let polls = Runs { count: 1, ns: 5_000, longest_ns: 5_000, wakes: 3, self_wakes: 1, waited };
+        let ticks = Runs { count: 2, ns: 7_000, longest_ns: 4_000, waited, ..Runs::default() };
+        let text = Profile::from(Figures { polls, ticks, ..Figures::default() }).to_string();
+        let rows = "\
+tasks          1 poll, 5.00 us in all, the longest 5.00 us
+  made ready   3 times, 1 of them in the middle of a poll of their own
+  then waited  2.00 us on average, half 1.50 us, 99 % 8.00 us, at most 8.10 us
+ticks          2 runs, 7.00 us in all, the longest 4.00 us
+  late by      2.00 us on average, half 1.50 us, 99 % 8.00 us, at most 8.10 us
+";
+        assert!(text.contains(rows), "{text}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What each worker did when.
 
-use crate::walk::{ThreadState, Walk, What};
+use crate::inside::Inside;
+use crate::walk::Walk;
 use crate::{Event, Kind, Trace};
 use std::collections::BTreeMap;
 
@@ -48,14 +49,15 @@ impl Activity {
         matches!(self, Self::Own | Self::Stolen)
     }
 
-    fn of(thread: &ThreadState) -> Self {
-        match thread.innermost() {
-            _ if !thread.known => Self::Absent,
+    fn of(thread: &Inside) -> Self {
+        if thread.idle().is_some_and(|idle| idle.kind == Kind::Park) {
+            return Self::Parked;
+        }
+        match thread.open().iter().rfind(|slice| slice.kind != Kind::SpanStart) {
             None => Self::Searching,
-            Some(What::Job { from: None }) => Self::Own,
-            Some(What::Job { from: Some(_) }) => Self::Stolen,
-            Some(What::Park) => Self::Parked,
-            Some(What::Block) => Self::Blocked,
+            Some(slice) if slice.kind == Kind::Block => Self::Blocked,
+            Some(slice) if slice.from.is_some() => Self::Stolen,
+            Some(_) => Self::Own,
         }
     }
 }
@@ -248,7 +250,7 @@ impl Timeline {
         let mut lines = Lines { start_ns, lines: BTreeMap::new(), holds: BTreeMap::new() };
         let mut walk = Walk::new(trace.events());
         for (position, event) in trace.events().iter().enumerate() {
-            walk.step(position, &mut |_| {});
+            walk.step(position, &mut |_, _| {});
             lines.apply(event, &walk);
         }
         let rows = lines.lines.into_iter().map(|(worker, line)| line.finish(worker, end_ns)).collect();

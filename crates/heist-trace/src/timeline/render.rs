@@ -153,14 +153,17 @@ impl Timeline {
             push_line(&mut out, &format!("{label:label_width$} {bar} {figures}"));
         }
         if shown.len() < self.rows.len() {
-            push_line(&mut out, &format!("and {} more workers", self.rows.len() - shown.len()));
+            let more = self.rows.len() - shown.len();
+            let s = if more == 1 { "" } else { "s" };
+            push_line(&mut out, &format!("and {more} more worker{s}"));
         }
         if !shown.is_empty() {
             push_line(&mut out, &format!("{:label_width$} {}", "", axis(self.duration_ns(), bar_width)));
         }
         legend(&mut out, style);
         if self.lost > 0 {
-            push_line(&mut out, &format!("{} events lost", self.lost));
+            let s = if self.lost == 1 { "" } else { "s" };
+            push_line(&mut out, &format!("{} event{s} lost", self.lost));
         }
         out
     }

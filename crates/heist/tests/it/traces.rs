@@ -2,9 +2,9 @@
 
 use crate::rig::pool::pool;
 use crate::rig::watchdog::watch;
-use heist::ThreadPool;
 use heist::tick::{self, Next};
 use heist::trace::{FlightRecorder, Kind, Trace};
+use heist::{ThreadPool, ThreadPoolBuilder};
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -326,7 +326,7 @@ fn the_flight_recorder_writes_because_of_a_late_tick() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_thread_that_sleeps_inside_of_a_job_or_poll_is_drawn_as_asleep() {
+fn a_thread_that_sleeps_inside_of_a_job_a_poll_or_a_tick_is_drawn_as_asleep() {
     let _watch = watch!();
     let nap: fn() = || std::thread::sleep(Duration::from_millis(50));
     let compute: fn() = || {
@@ -347,17 +347,59 @@ fn a_thread_that_sleeps_inside_of_a_job_or_poll_is_drawn_as_asleep() {
     };
     let job = |f: fn()| pool.scope(|s| s.spawn(move |_| f()));
     let poll = |f: fn()| heist::block_on(pool.spawn_task(async move { f() })).unwrap();
+    let tick = |f: fn()| {
+        let spec = tick::every(Duration::from_millis(1));
+        let run = move |_: &mut tick::Context| {
+            f();
+            Next::Stop
+        };
+        spec.spawn_on(&pool, run).wait().unwrap();
+    };
     let knows = pool.install(|| std::env::var_os("HEIST_OS_HINTS").is_none());
     if knows {
         assert!(asleep_us(&|| job(nap)) > 40_000);
         assert!(asleep_us(&|| poll(nap)) > 40_000);
+        assert!(asleep_us(&|| tick(nap)) > 40_000);
     }
     // It may be put off its CPU, but it does not go.
     assert_eq!(asleep_us(&|| job(compute)), 0);
     assert_eq!(asleep_us(&|| poll(compute)), 0);
+    assert_eq!(asleep_us(&|| tick(compute)), 0);
     // A wait of heist's own is drawn as what it is.
     assert_eq!(
         asleep_us(&|| pool.install(|| heist::blocking(|| std::thread::sleep(Duration::from_millis(50))))),
         0
     );
+}
+
+#[test]
+fn what_a_guest_runs_itself_is_a_slice() {
+    let _watch = watch!();
+    let pool = ThreadPoolBuilder::new().num_threads(1).guests(true).build().unwrap();
+    let here = std::thread::current().id();
+    // A worker that has just begun may have the permit.
+    let items = loop {
+        pool.start_trace();
+        let ran_on = pool.install(|| {
+            let _span = heist::trace::span("inside");
+            std::thread::current().id()
+        });
+        let trace = pool.stop_trace();
+        if ran_on == here {
+            break json_of(&trace);
+        }
+    };
+    check_schema(&items);
+    let edges = |name: &str| {
+        let begun = items.iter().position(|item| item["ph"] == "B" && item["name"] == name).unwrap();
+        let tid = &items[begun]["tid"];
+        let ends: Vec<_> = items.iter().filter(|item| item["ph"] == "E" && item["tid"] == *tid).collect();
+        (begun, tid, ends.len())
+    };
+    let ((outer, thread, ends), (inner, of_span, _)) = (edges("call from outside"), edges("inside"));
+    assert!(outer < inner && thread == of_span, "{items:?}");
+    assert_eq!(ends, 2);
+    // Nobody records, so there is nothing to see.
+    pool.install(|| ());
+    assert!(pool.stop_trace().events().is_empty());
 }

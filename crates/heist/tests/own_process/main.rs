@@ -13,6 +13,7 @@ mod little_load;
 mod nodes;
 mod own_failures;
 mod permits_refused;
+mod profiles;
 mod stalls;
 mod task_asleep;
 mod task_idle;

@@ -150,6 +150,49 @@ fn tasks_that_await_each_other() {
     hang();
 }
 
+/// Each pool has one thread, which calls into the other one. What is called waits for the task that calls from there.
+fn installs_into_each_other() {
+    let [left, right] = [1, 1].map(|n| Arc::new(pool(n)));
+    let task = |name: &'static str, home: &ThreadPool, other: Arc<ThreadPool>| {
+        let (send, receive) = channel::<heist::task::JoinHandle<()>>();
+        let receive = Mutex::new(receive);
+        let task = heist::task::Builder::new().name(name).spawn_in(home, async move {
+            let awaited = receive.lock().unwrap().recv().unwrap();
+            other.install(|| heist::block_on(awaited).unwrap());
+        });
+        (send, task)
+    };
+    let (to_left, of_left) = task("left", &left, right.clone());
+    let (to_right, of_right) = task("right", &right, left.clone());
+    to_left.send(of_right).unwrap();
+    to_right.send(of_left).unwrap();
+    hang();
+}
+
+/// A task opens a scope, whose job waits on another thread for a task that waits for the first.
+fn a_scope_in_a_circle() {
+    let pool = Arc::new(pool(2));
+    let (send, receive) = channel::<heist::task::JoinHandle<()>>();
+    let receive = Mutex::new(receive);
+    let theirs = pool.clone();
+    let left = heist::task::Builder::new().name("left").spawn_in(&*pool, async move {
+        let right = receive.lock().unwrap().recv().unwrap();
+        let both = Barrier::new(2);
+        theirs.scope(|scope| {
+            scope.spawn(|_| {
+                both.wait();
+                heist::block_on(right).unwrap();
+            });
+            // Somebody else has it.
+            both.wait();
+        });
+    });
+    let right =
+        heist::task::Builder::new().name("right").spawn_in(&*pool, async move { left.await.unwrap() });
+    send.send(right).unwrap();
+    hang();
+}
+
 /// Everything here takes longer than the limit, and goes on.
 fn healthy() {
     const LONG: Duration = Duration::from_millis(1500);
@@ -287,6 +330,8 @@ fn run_case(case: &str) {
         "all blocked" => all_workers_blocked(),
         "tick" => endless_tick(),
         "await each other" => tasks_that_await_each_other(),
+        "installs" => installs_into_each_other(),
+        "scope" => a_scope_in_a_circle(),
         "healthy" => healthy(),
         "sigquit" => sigquit(),
         "structured" => structured(),
@@ -363,7 +408,7 @@ fn two_mutexes_by_polls_beside_a_heartbeat() {
 
 #[test]
 fn two_async_mutexes() {
-    let task = |name| [name, "waiting for", "1 wakers", "stalls.rs:", "lock_both_async"];
+    let task = |name| [name, "waiting for", "1 waker", "stalls.rs:", "lock_both_async"];
     let lines: [&[&str]; 3] = [&["all tasks are asleep", "2 tasks, 0"], &task("(left)"), &task("(right)")];
     says("async mutexes", "two_async_mutexes", &lines);
 }
@@ -378,8 +423,8 @@ fn a_lost_waker_beside_a_heartbeat() {
 fn all_workers_that_block() {
     let lines: [&[&str]; 3] = [
         &["in a job from", "stalls.rs:", ASLEEP],
-        &["every worker of pool", "1 jobs", "rescue_blocked", "heist::blocking", "spawn_blocking"],
-        &["2 threads may run, 0 permits free, 1 jobs"],
+        &["every worker of pool", "1 job ", "rescue_blocked", "heist::blocking", "spawn_blocking"],
+        &["2 threads may run, 0 permits free, 1 job and"],
     ];
     says("all blocked", "all_workers_that_block", &lines);
 }
@@ -394,6 +439,21 @@ fn a_tick_that_never_ends() {
 fn tasks_in_a_circle() {
     let lines: [&[&str]; 1] = [&["a circle of waits", "(left)", "(right)", "waits for", "stalls.rs:"]];
     says("await each other", "tasks_in_a_circle", &lines);
+}
+
+#[test]
+fn installs_in_a_circle() {
+    // From wherever it is told: both tasks, and the four threads that run them and what they have installed.
+    let circle = ["a circle of waits", "(left)", "(right)", "in an installed job from", "stalls.rs:"];
+    let lines: [&[&str]; 2] = [&circle, &["for a call into pool", "which runs on thread"]];
+    says("installs", "installs_in_a_circle", &lines);
+}
+
+#[test]
+fn jobs_of_a_scope_in_a_circle() {
+    let circle = ["a circle of waits", "(left)", "(right)", "in a job of a scope, spawned at", "stalls.rs:"];
+    let lines: [&[&str]; 2] = [&circle, &["for the jobs of a scope", "which runs on thread"]];
+    says("scope", "jobs_of_a_scope_in_a_circle", &lines);
 }
 
 #[test]

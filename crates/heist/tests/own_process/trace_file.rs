@@ -5,9 +5,12 @@
 use crate::rig::child;
 use crate::rig::watchdog::watch;
 use serde_json::Value;
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// A file that goes when the test does.
 struct Scratch(PathBuf);
@@ -138,4 +141,78 @@ fn a_child_of_a_fork_writes_nothing() {
     let items = file.items();
     assert!(count(&items, "B", "parent") >= 1 && count(&items, "B", "parent again") >= 1);
     assert_eq!(count(&items, "B", "child"), 0);
+}
+
+/// Somebody, and somebody else.
+const OWNER: u32 = 65_534;
+const CALLER: u32 = 12_345;
+
+/// A program that belongs to another user than the one who runs it.
+struct Lent(PathBuf);
+
+impl Lent {
+    /// Only root can make one.
+    fn new() -> std::io::Result<Self> {
+        let lent = Self(std::env::temp_dir().join(format!("heist-lent-{}", std::process::id())));
+        std::fs::create_dir(&lent.0)?;
+        std::fs::set_permissions(&lent.0, Permissions::from_mode(0o777))?;
+        std::fs::copy(std::env::current_exe()?, lent.program())?;
+        chown(lent.program(), Some(OWNER), Some(OWNER))?;
+        Ok(lent)
+    }
+
+    fn program(&self) -> PathBuf {
+        self.0.join("program")
+    }
+
+    /// Runs it as another user, with its owner's rights or without; what it said, and whether it has written each of these files.
+    fn run(&self, has_rights: bool, test: &str) -> (String, [bool; 2]) {
+        let mode = if has_rights { 0o4755 } else { 0o755 };
+        std::fs::set_permissions(self.program(), Permissions::from_mode(mode)).unwrap();
+        let files = ["trace.json", "run.profile"].map(|file| self.0.join(file));
+        let alike = child::child(module_path!(), test, "1");
+        let mut child = Command::new(self.program());
+        child.args(alike.get_args());
+        for (key, value) in alike.get_envs() {
+            child.env(key, value.unwrap_or_default());
+        }
+        child.env("HEIST_TRACE", &files[0]).env("HEIST_PROFILE", &files[1]);
+        let said = child::ends_well(child.uid(CALLER).gid(CALLER).current_dir("/"));
+        (said, files.map(|file| std::fs::remove_file(file).is_ok()))
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whoever runs a program with another user's rights must not get it to write files with these.
+#[test]
+fn a_program_with_another_users_rights_ignores_the_variables() {
+    const NAME: &str = "a_program_with_another_users_rights_ignores_the_variables";
+    let _watch = watch!();
+    if child::case().is_some() {
+        if heist_os::is_privileged() == Some(true) {
+            eprintln!("with the rights of another");
+        }
+        return work("lent");
+    }
+    // SAFETY: it has no arguments.
+    if unsafe { libc::geteuid() } != 0 {
+        return println!("skipped: only root can make a program that runs with another user's rights");
+    }
+    let lent = match Lent::new() {
+        Ok(lent) => lent,
+        Err(error) => return println!("skipped: no program can be given to another user here: {error}"),
+    };
+    let (said, has_written) = lent.run(false, NAME);
+    assert_eq!(has_written, [true, true], "as anybody's program it writes both: {said}");
+    let (said, has_written) = lent.run(true, NAME);
+    if !said.contains("with the rights of another") {
+        return println!("skipped: this system lends no rights (nosuid, or no_new_privs)");
+    }
+    assert_eq!(has_written, [false, false], "{said}");
+    assert!(said.contains("HEIST_TRACE is ignored") && said.contains("HEIST_PROFILE is ignored"), "{said}");
 }

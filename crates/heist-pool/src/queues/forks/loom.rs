@@ -7,11 +7,13 @@
 //! reverses pairs of accesses, but overlooks some pairs, and the two starting points make up for each other.
 
 use super::{Care, Floor, Look, Popped, Pushed, Slot, Stack, hot};
+use crate::profile::in_models;
 use crate::queues::forks::Hot;
 use crate::signal::Awaited;
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{Parker, StdArc as Arc, thread};
 use loom::model::Builder;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The half of a fork, with a ledger. loom sees its frame: `given` must have arrived when the job runs (FORK-E1, FORK-E4), and `result`
@@ -78,6 +80,8 @@ struct Owner {
     thief: Option<Thief>,
     /// by force, if that shares nothing.
     forces: bool,
+    /// How many of its halves were measured by those who took them.
+    measured: Cell<usize>,
 }
 
 impl Owner {
@@ -93,7 +97,14 @@ impl Owner {
 
     /// On the thread that has entered.
     fn here(stack: &Arc<Stack>, parker: &Arc<Parker>) -> Self {
-        Self { stack: stack.clone(), parker: parker.clone(), hot: hot(), thief: None, forces: false }
+        Self {
+            stack: stack.clone(),
+            parker: parker.clone(),
+            hot: hot(),
+            thief: None,
+            forces: false,
+            measured: Cell::new(0),
+        }
     }
 
     fn push(&self, job: &Job) -> *mut Slot {
@@ -127,7 +138,13 @@ impl Owner {
         } else {
             // SAFETY: our own block, and what we have just popped and found stolen.
             unsafe { self.stack.stand_above(self.hot, slot) };
-            self.wait(self.stack.slot_of(slot));
+            let stolen = self.stack.slot_of(slot);
+            self.wait(stolen);
+            let (is_measured, outcome) = (stolen.state().is_measured(), stolen.take_outcome());
+            assert_eq!(outcome.is_some(), is_measured, "what is said to be there is there, and nothing else");
+            assert!(outcome.is_none_or(|outcome| in_models::code_of(&outcome) == stolen.code()));
+            self.measured.set(self.measured.get() + usize::from(is_measured));
+            assert!(stolen.take_outcome().is_none(), "it can be taken twice");
             // SAFETY: as above, and it is done.
             unsafe { self.stack.reset(self.hot, slot) };
         }
@@ -436,6 +453,30 @@ fn a_wait_against_the_end() {
         let owner = |owner: &Owner| owner.wait(owner.stack.slot(0));
         start(first, move || Owner::enter(&stack, &parker, Asked), owner, vec![Box::new(thief)]);
     });
+}
+
+/// A profile is taken, and ends between two forks that use one slot. Bug hunted: the owner is told that the thief has left what it has
+/// measured before that is there (FORK-E2, `fork_outcome_after_done`), or finds what was left before.
+#[test]
+fn measured_halves_against_their_owner() {
+    static MEASURED: AtomicUsize = AtomicUsize::new(0);
+    check(3, |owner_first| {
+        in_models::set_on(true);
+        let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
+        let thief = Thief { stack: stack.clone(), parker: parker.clone() };
+        let owner = |owner: &Owner| {
+            owner.nest(&[Job::default()], &|_| ());
+            let measured = owner.measured.get();
+            MEASURED.fetch_add(measured, Ordering::Relaxed);
+            in_models::set_on(false);
+            owner.nest(&[Job::default()], &|_| ());
+            assert_eq!(owner.measured.get(), measured);
+        };
+        let steals = Box::new(move || thief.act(&[Steal, Steal]));
+        start(owner_first, move || Owner::enter(&stack, &parker, Asked), owner, vec![steals]);
+    });
+    in_models::set_on(false);
+    assert_ne!(MEASURED.load(Ordering::Relaxed), 0, "no thief has taken a half");
 }
 
 /// Bug hunted: a thief that finds an owner before it finds what the owner has written in its block.

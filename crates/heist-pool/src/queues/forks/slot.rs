@@ -72,18 +72,27 @@ impl Slot {
 
     /// What the thief has measured, if it has. Only for the owner, after `done`, once.
     pub(crate) fn take_outcome(&self) -> Option<Box<Outcome>> {
-        // ORDERING(FORK-E2): the look at the state acquires what the thief has stored before its swap.
-        // SAFETY: stored by `finish_measured`, which has said so; the owner clears that after.
-        self.state().is_measured().then(|| unsafe { Box::from_raw(self.outcome.load(Ordering::Relaxed)) })
+        if !self.state().is_measured() {
+            return None;
+        }
+        // ORDERING(FORK-E2): relaxed; the look at the state acquires what the thief has stored before its swap.
+        let outcome = self.outcome.load(Ordering::Relaxed);
+        // It is nobody's any more, so that it cannot be taken again.
+        self.outcome.store(std::ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: from a box in `finish_measured`, and taken once.
+        (!outcome.is_null()).then(|| unsafe { Box::from_raw(outcome) })
     }
 
     /// As [`finish`](Self::finish), with what the thief has measured.
     #[must_use]
     #[cold]
     pub(super) fn finish_measured(&self, outcome: Outcome) -> bool {
+        let outcome = Box::into_raw(Box::new(outcome));
+        let done = || State(self.state.swap(State::DONE | State::MEASURED, Ordering::AcqRel)).has_waiter();
+        let too_early = is_planted("fork_outcome_after_done").then(done);
         // ORDERING(FORK-E2): relaxed; the swap below releases it.
-        self.outcome.store(Box::into_raw(Box::new(outcome)), Ordering::Relaxed);
-        State(self.state.swap(State::DONE | State::MEASURED, Ordering::AcqRel)).has_waiter()
+        self.outcome.store(outcome, Ordering::Relaxed);
+        too_early.unwrap_or_else(done)
     }
 
     /// The thief's last access. True if the owner has to be woken.
