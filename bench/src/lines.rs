@@ -11,6 +11,8 @@ use crate::args::Args;
 use crate::machine::Watch;
 use crate::race::Plan;
 use crate::report::{Report, Table};
+#[cfg(feature = "heist")]
+use crate::resize;
 use crate::{
     beside, cold, deque, everyday, fib, idle, iters, little, loops, nested, recorded, spawn, tasks, ticks,
     tree,
@@ -61,6 +63,9 @@ pub enum Line {
     Little,
     /// Price of a recorded event, and of spawns and polls that are recorded, 1 worker
     Recorded,
+    /// A pool whose number of running threads changes in the middle of a loop and of fib, 2 workers
+    #[cfg(feature = "heist")]
+    Resize,
     /// CPU time and wake-ups of an idle pool
     Idle,
 }
@@ -87,6 +92,8 @@ impl Line {
             Line::Ticks => ticks::line(plan),
             Line::Little => little::line(plan),
             Line::Recorded => recorded::line(plan),
+            #[cfg(feature = "heist")]
+            Line::Resize => resize::line(plan),
             Line::Idle => idle::line(plan),
         }
     }

@@ -23,6 +23,8 @@ mod process;
 mod race;
 mod recorded;
 mod report;
+#[cfg(feature = "heist")]
+mod resize;
 mod spawn;
 mod tasks;
 mod ticks;
