@@ -38,7 +38,7 @@ python3 check/tests.py "HEIST_FENCED=1:heist,heist-async,heist-pool,heist-deque"
 say "tests, features"; cargo test --quiet -p heist-async --features hyper,signal,tracing
 cargo test --quiet -p heist --features tracing --doc trace::
 say "the live page in a browser"; bash check/browser.sh
-say "stress";  cargo test --release --quiet -p heist --test stress
+say "stress";  cargo test --profile model --quiet -p heist --test stress
 say "loom";    bash check/loom.sh
 say "shuttle"; bash check/shuttle.sh
 say "planted bugs"; bash check/planted.sh
