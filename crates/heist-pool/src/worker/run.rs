@@ -8,6 +8,7 @@ use crate::metrics::WorkerState;
 use crate::process::end_child;
 use crate::profile::{self, Root};
 use crate::queues::task::TaskRef;
+use crate::stall;
 use heist_sync::StdArc as Arc;
 use heist_trace::Kind;
 
@@ -86,12 +87,16 @@ impl Worker {
                 }
             }
             Found::Job(job) => self.run_job(job.number(), || {
-                let own = self.me.shared.own();
-                own.jobs.add(1);
-                own.serves.begin(job.awaited());
+                self.me.shared.own().jobs.add(1);
+                let is_watched = stall::is_watched();
+                if is_watched {
+                    self.me.shared.own().serves.begin(job.awaited());
+                }
                 // SAFETY: taken out of a queue, so once.
                 as_root(Root::Job, || unsafe { job.run() });
-                own.serves.end();
+                if is_watched {
+                    self.me.shared.own().serves.end();
+                }
             }),
             Found::Fork { job, victim } => self.run_job(0, || {
                 self.me.shared.own().forks.add(1);
