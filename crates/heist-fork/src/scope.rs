@@ -8,6 +8,7 @@ use heist_pool::raw::job::{JobRef, Payload, discard, halt_unwinding, heap_job};
 use heist_pool::raw::pool::{Pool, outside_parker, wait_outside};
 use heist_pool::raw::process::{Caller, OnBehalf, refuse_wait};
 use heist_pool::raw::signal::{Awaited, JobsOf};
+use heist_pool::raw::stall;
 use heist_pool::raw::worker::{Spawned, Worker};
 use heist_sync::atomic::{AtomicPtr, Ordering};
 use heist_sync::process::Origin;
@@ -309,9 +310,12 @@ impl<S> Drop for Opened<S> {
     }
 }
 
-/// Says where the job was spawned that the calling thread has begun.
+/// Says where the job was spawned that the calling thread has begun, if anybody looks.
+#[inline]
 fn note_site(site: &'static Location<'static>) {
-    if let Some(worker) = Worker::current() {
+    if stall::is_watched()
+        && let Some(worker) = Worker::current()
+    {
         worker.note_site(site);
     }
 }

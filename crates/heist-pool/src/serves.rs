@@ -1,4 +1,5 @@
-//! Whose jobs a thread runs, for reports: then a thread that waits for such a job is known to wait for that thread.
+//! Whose jobs a thread runs, for reports: then a thread that waits for such a job is known to wait for that thread. It is kept from when stalls are
+//! watched.
 
 // To be shown: no protocol depends on any of it, so it is not for the checkers.
 use heist_sync::std_atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -28,7 +29,7 @@ pub(crate) type Served = (usize, Option<&'static Location<'static>>);
 
 impl Serves {
     /// The thread begins a job, on top of those that it runs. `what` waits for it.
-    #[inline]
+    #[cold]
     pub fn begin(&self, what: usize) {
         let depth = self.depth.load(Ordering::Relaxed);
         if let Some(level) = self.levels.get(depth) {
@@ -39,7 +40,6 @@ impl Serves {
     }
 
     /// The job was spawned there.
-    #[inline]
     pub fn set_site(&self, site: &'static Location<'static>) {
         let depth = self.depth.load(Ordering::Relaxed);
         if let Some(level) = depth.checked_sub(1).and_then(|depth| self.levels.get(depth)) {
@@ -48,7 +48,7 @@ impl Serves {
     }
 
     /// The job is over.
-    #[inline]
+    #[cold]
     pub fn end(&self) {
         let depth = self.depth.load(Ordering::Relaxed).saturating_sub(1);
         if let Some(level) = self.levels.get(depth) {

@@ -261,7 +261,7 @@ pub struct ThreadReport {
     pub at_least: Duration,
     /// The innermost of the program's closures with a name that it is inside of: a job, what was given to `install`, `blocking`, `compute`.
     pub closure: Option<Closure>,
-    /// Where the innermost job of a scope that it runs was spawned.
+    /// Where the innermost job of a scope that it runs was spawned, if it has begun it since stalls are watched.
     pub scope_job: Option<&'static Location<'static>>,
     /// The number of the task that it polls.
     pub task: Option<u64>,

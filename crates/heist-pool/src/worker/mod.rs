@@ -298,7 +298,7 @@ impl Worker {
     }
 
     /// For reports: the job that this thread has just begun was spawned there.
-    #[inline]
+    #[cold]
     pub fn note_site(&self, site: &'static Location<'static>) {
         self.me.shared.own().serves.set_site(site);
     }

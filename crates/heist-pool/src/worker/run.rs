@@ -7,7 +7,9 @@ use super::shared::Doing;
 use crate::metrics::WorkerState;
 use crate::process::end_child;
 use crate::profile::{self, Root};
+use crate::queues::job::JobRef;
 use crate::queues::task::TaskRef;
+use crate::stall;
 use heist_sync::StdArc as Arc;
 use heist_trace::Kind;
 
@@ -86,12 +88,12 @@ impl Worker {
                 }
             }
             Found::Job(job) => self.run_job(job.number(), || {
-                let own = self.me.shared.own();
-                own.jobs.add(1);
-                own.serves.begin(job.awaited());
+                self.me.shared.own().jobs.add(1);
+                if stall::is_watched() {
+                    return self.run_watched(job);
+                }
                 // SAFETY: taken out of a queue, so once.
                 as_root(Root::Job, || unsafe { job.run() });
-                own.serves.end();
             }),
             Found::Fork { job, victim } => self.run_job(0, || {
                 self.me.shared.own().forks.add(1);
@@ -113,6 +115,16 @@ impl Worker {
                 self.tasks.note_tick();
             }),
         }
+    }
+
+    /// Runs a job that was taken out of a queue, and says for whom.
+    #[cold]
+    #[inline(never)]
+    fn run_watched(&self, job: JobRef) {
+        self.me.shared.own().serves.begin(job.awaited());
+        // SAFETY: taken out of a queue, so once.
+        as_root(Root::Job, || unsafe { job.run() });
+        self.me.shared.own().serves.end();
     }
 
     #[cold]
