@@ -9,6 +9,7 @@
 use super::Worker;
 use super::shared::{Doing, Role};
 use crate::metrics::WorkerState;
+use crate::permits::Count;
 use heist_policy::tuning;
 use heist_sync::clock::Instant;
 use std::cell::Cell;
@@ -21,6 +22,8 @@ pub(super) struct Aside {
     until: Cell<Option<Instant>>,
     /// How often in a row nobody has taken what it offered.
     turns: Cell<u32>,
+    /// It has gone on without a permit. There may be as many again as ever, and others have them.
+    is_left_out: Cell<bool>,
 }
 
 impl Worker {
@@ -29,7 +32,7 @@ impl Worker {
     #[inline]
     pub fn is_retired(&self) -> bool {
         let active = self.me.pool.active();
-        active < self.me.pool.parallelism() && self.is_retired_of(active)
+        (active < self.me.pool.parallelism() || self.aside.is_left_out.get()) && self.is_retired_of(active)
     }
 
     #[cold]
@@ -38,6 +41,7 @@ impl Worker {
             Some(index) => usize::from(index) >= active,
             None => self.permit.role() == Role::Resumed,
         };
+        self.aside.is_left_out.set(is_retired && self.aside.is_left_out.get());
         is_retired && (active == 0 || self.aside.until.get().is_none_or(|until| Instant::now() >= until))
     }
 
@@ -59,7 +63,9 @@ impl Worker {
         while me.shared.stack.has_pending(me.hot) {
             let active = me.pool.active();
             let is_back = |index: u16| usize::from(index) < active;
-            if active == me.pool.parallelism() || lent.is_some_and(is_back) {
+            // Those who have a permit take the rest, unless there is one for this thread as well, or it is to have its own back.
+            let may_have = || me.permits().count(Count::Free) > 0 || self.permit.has_observed();
+            if (active == me.pool.parallelism() || lent.is_some_and(is_back)) && may_have() {
                 break;
             }
             if active > 0 && is_over() {
@@ -73,6 +79,7 @@ impl Worker {
         }
         me.shared.set_doing(doing);
         self.permit.resume(me, lent);
+        self.aside.is_left_out.set(self.permit.index().is_none());
         me.spend_on(spent);
     }
 }

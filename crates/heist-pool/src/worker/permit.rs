@@ -134,6 +134,11 @@ impl OwnPermit {
         self.index.get().filter(|_| self.is_observed.get())
     }
 
+    /// Whether something on this stack has asked for its index, and is to have it back after each wait.
+    pub fn has_observed(&self) -> bool {
+        self.is_observed.get()
+    }
+
     /// Observes the index of the permit that this thread runs with. Without a permit it waits for one, except where there is none to
     /// be had: inside of `blocking`, and on a thread that runs tasks or rescues jobs without one.
     #[cold]

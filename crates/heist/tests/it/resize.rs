@@ -222,6 +222,44 @@ fn a_loop_in_the_middle_uses_fewer_threads_and_more_again() {
     });
 }
 
+/// A thread that has stood aside does not go on beside as many as there are permits.
+#[test]
+fn as_many_run_as_there_are_permits_when_there_are_more_again() {
+    let _watch = watch!();
+    let pool = pool(2, 2);
+    let stop = AtomicBool::new(false);
+    let (now, ran, crowded) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            pool.install(|| {
+                (0..4_000_000).into_par_iter().for_each(|_| {
+                    if stop.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let others = now.fetch_add(1, Ordering::SeqCst);
+                    spin(Duration::from_micros(20));
+                    now.fetch_sub(1, Ordering::SeqCst);
+                    crowded.fetch_add(usize::from(others >= 2), Ordering::Relaxed);
+                    ran.fetch_add(1, Ordering::Relaxed);
+                });
+            });
+        });
+        let _stop = Stop(&stop);
+        for _ in 0..5 {
+            for active in [1, 2] {
+                let (items, before) = (ran.load(Ordering::Relaxed), crowded.load(Ordering::Relaxed));
+                pool.set_num_threads(active).unwrap();
+                wait_until("items run", || ran.load(Ordering::Relaxed) > items + 5_000);
+                let crowded = crowded.load(Ordering::Relaxed) - before;
+                assert!(
+                    crowded < 2_500,
+                    "three ran at once in {crowded} of 5,000 items, with {active} permits"
+                );
+            }
+        }
+    });
+}
+
 /// Ends the loop also if an assertion fails.
 struct Stop<'a>(&'a AtomicBool);
 
