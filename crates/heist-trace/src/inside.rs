@@ -173,6 +173,7 @@ impl Inside {
     }
 
     /// It is inside of something of this kind, which had begun before anybody looked.
+    #[cfg(feature = "output")]
     pub(crate) fn presume(&mut self, kind: Kind, at_ns: u64) {
         self.open.push(Slice { kind, arg: 0, name: 0, from: None, start_ns: at_ns });
     }
