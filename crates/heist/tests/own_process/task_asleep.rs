@@ -137,7 +137,7 @@ fn asleep_tasks_are_reported() {
     // The report ends with how many there are; the child then gets what it waits for.
     let said = run(LIMIT, Some("could still help"));
     for part in
-        ["all tasks are asleep", "waiting", "1 wakers", "task_asleep.rs", "(sleepy)", "1 tasks, 0 of them"]
+        ["all tasks are asleep", "waiting", "1 waker", "task_asleep.rs", "(sleepy)", "1 task, 0 of them"]
     {
         assert!(said.contains(part), "no {part:?} in:\n{said}");
     }
@@ -160,7 +160,7 @@ fn who_waits_for_what_will_happen_is_not_asleep() {
 #[test]
 fn tasks_of_every_pool_are_reported() {
     let said = run_child("sleepers of another pool", LIMIT, Some("could still help"));
-    assert!(said.contains("1 tasks, 1 of them without a waker"), "{said}");
+    assert!(said.contains("1 task, 1 of them without a waker"), "{said}");
 }
 
 #[test]
