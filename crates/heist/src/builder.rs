@@ -549,8 +549,8 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Whether the pool may tell the system on which cores its threads should run, and read their CPU clocks. Without a word of the
-    /// program's, `HEIST_OS_HINTS=0` in the environment turns it off.
+    /// Whether the pool may tell the system on which cores its threads should run and which of them asks for little time, and read their CPU
+    /// clocks. Without a word of the program's, `HEIST_OS_HINTS=0` in the environment turns it off.
     ///
     /// `false` turns all of that off: threads are left on the cores that the system chooses for them, and nobody reads their clocks.
     /// The pool is as correct as with it. What it loses is a few microseconds when a thread is woken, and the knowledge which of its

@@ -114,19 +114,12 @@ pub struct Key {
     is_pinned: bool,
 }
 
-/// The order of a queue: by due time; of two that are due at the same time, the one that was queued first comes first, and where time is
-/// virtual, the one that was spawned first. One number, because two are slower to compare.
+/// The order of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Order(u128);
-
-impl Order {
-    fn new(due_ns: u64, number: u64) -> Self {
-        Self(u128::from(due_ns) << u64::BITS | u128::from(number))
-    }
-
-    fn due_ns(self) -> u64 {
-        (self.0 >> u64::BITS) as u64
-    }
+struct Order {
+    due_ns: u64,
+    /// Of two that are due at the same time, the one that was queued first comes first; where time is virtual, the one that was spawned first.
+    number: u64,
 }
 
 /// A tick that was taken out of its queue, and by whom.
@@ -198,10 +191,10 @@ impl TickQueue {
             // Of many ticks most are far away in memory. This one comes near while another runs.
             prefetch(Arc::as_ptr(&next.tick), TICK_LINES);
         }
-        let (loose_due_ns, stealable_ns, near) = loose
-            .map_or((NEVER, NEVER, None), |(order, next)| (order.due_ns(), next.stealable_ns, next.near));
+        let (loose_due_ns, stealable_ns, near) =
+            loose.map_or((NEVER, NEVER, None), |(order, next)| (order.due_ns, next.stealable_ns, next.near));
         self.near.store(near.map_or(0, |node| u32::from(node) + 1), Ordering::Relaxed);
-        let pinned_ns = entries.pinned.keys().next().map_or(NEVER, |order| order.due_ns());
+        let pinned_ns = entries.pinned.keys().next().map_or(NEVER, |order| order.due_ns);
         // ORDERING(TICK-E1): relaxed, under the lock; whoever must not miss this fences between this and its own look
         // (`Pool::hasten`, `DriverLock::wait_for_ticks`).
         self.loose_due_ns.store(loose_due_ns, Ordering::Relaxed);
@@ -371,7 +364,7 @@ impl Ticks {
         let is_pinned = when.stealable_ns == NEVER;
         self.queue(index).change(|entries| {
             let number = if self.clock.manual().is_some() { id } else { entries.queued };
-            let order = Order::new(when.due_ns, number);
+            let order = Order { due_ns: when.due_ns, number };
             entries.queued += 1;
             match is_pinned {
                 true => drop(entries.pinned.insert(order, tick)),
@@ -413,8 +406,8 @@ impl Ticks {
     /// The first tick of an index, if it is due, for the holder of its permit.
     pub(crate) fn pop(&self, index: u16, now_ns: u64) -> Option<TickRef> {
         self.queue(index).change(|entries| {
-            let loose = entries.loose.first_entry().filter(|first| first.key().due_ns() <= now_ns);
-            let pinned = entries.pinned.first_entry().filter(|first| first.key().due_ns() <= now_ns);
+            let loose = entries.loose.first_entry().filter(|first| first.key().due_ns <= now_ns);
+            let pinned = entries.pinned.first_entry().filter(|first| first.key().due_ns <= now_ns);
             match (loose, pinned) {
                 (Some(loose), Some(pinned)) if loose.key() < pinned.key() => Some(loose.remove().tick),
                 (_, Some(pinned)) => Some(pinned.remove()),
@@ -435,7 +428,7 @@ impl Ticks {
     ) -> Option<TickRef> {
         self.queue(index).change(|entries| {
             let first = entries.loose.first_entry()?;
-            let from_ns = if is_open { first.key().due_ns() } else { first.get().stealable_ns };
+            let from_ns = if is_open { first.key().due_ns } else { first.get().stealable_ns };
             let from_ns = from_ns.saturating_add(far_ns(first.get().near));
             (from_ns <= now_ns).then(|| match is_planted("tick_thief_leaves_it") {
                 true => Arc::clone(&first.get().tick),

@@ -4,7 +4,8 @@
 //! stack, so there the rest can go to a thread that still has a permit: it is pushed as the other half of a fork, and this thread waits for
 //! a thief. But not forever: the program may hold a lock around the loop for which those others wait. So after a while this thread runs
 //! a little of the rest itself, and stands aside again. Each such turn is a fork inside of the last one, so both times double from turn
-//! to turn: there are few, however long it takes. Only where no permit is active at all does it wait as long as that is so.
+//! to turn: there are few, however long it takes. When there are more permits again it goes on as soon as one is free; until then those who have one
+//! take its rest. Only where no permit is active at all does it wait as long as that is so.
 
 use super::Worker;
 use super::shared::{Doing, Role};

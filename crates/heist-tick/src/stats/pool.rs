@@ -59,9 +59,14 @@ impl PoolStats {
     /// How all ticks of the pool are doing.
     pub fn snapshot(pool: &Pool) -> Stats {
         let ticks = pool.queues().ticks();
-        let mut total = Total::at(ticks.now_ns());
         let stats: Option<&Arc<Self>> = ticks.extension().get().and_then(|any| any.downcast_ref());
-        for sums in stats.iter().flat_map(|stats| &stats.indices).filter_map(OnceLock::get) {
+        stats.map_or_else(Stats::default, |stats| stats.sum(ticks.now_ns()))
+    }
+
+    /// All indices together, at `now_ns`.
+    fn sum(&self, now_ns: u64) -> Stats {
+        let mut total = Total::at(now_ns);
+        for sums in self.indices.iter().filter_map(OnceLock::get) {
             let sums = lock(sums);
             total.add(&sums.recorder, sums.ledger);
         }
@@ -152,12 +157,7 @@ mod tests {
         // It has moved.
         stats.record_ledger(2, ledgers[2], ledgers[3]);
         stats.record_run(2, run(11 * SECOND, 9_000), [(ledgers[0], ledgers[0]); 2]);
-        let mut total = Total::at(11 * SECOND);
-        for sums in stats.indices.iter().filter_map(OnceLock::get) {
-            let sums = lock(sums);
-            total.add(&sums.recorder, sums.ledger);
-        }
-        let seen = total.into_stats();
+        let seen = stats.sum(11 * SECOND);
         assert_eq!(seen.ledger, ledgers[3]);
         assert_eq!(seen.totals.runs, 2);
         let (short, long) = (seen.window(Window::Secs5), seen.window(Window::Min1));
