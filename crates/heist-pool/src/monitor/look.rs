@@ -121,7 +121,7 @@ impl Look {
         if has_jobs && pool.watched().rescues && pool.active() > 0 {
             self.rescue(pool);
         }
-        let is_short = pool.threads().is_refused() && view.free_permits > 0 && pool.has_visible_work();
+        let is_short = is_short(pool);
         if is_short {
             pool.permits().wake_visible(pool);
         }
@@ -140,6 +140,7 @@ impl Look {
             pool.active() > 0
                 && (pool.queues().has_tasks(table)
                     || pool.is_driver_left()
+                    || is_short(pool)
                     || (pool.watched().minds_jobs()
                         && pool.permits().count(Count::Free) == 0
                         && pool.queues().has_jobs(table)))
@@ -257,6 +258,11 @@ impl Look {
     }
 }
 
+/// Whether work waits though a permit is free. If the system has refused a thread for it, nobody else tries again.
+fn is_short(pool: &Pool) -> bool {
+    pool.permits().count(Count::Free) > 0 && pool.has_visible_work()
+}
+
 /// The jobs that threads of the pool are inside of, as far as they have names, each on a line of its own.
 fn blocked(pool: &Pool) -> String {
     let in_jobs = |thread: &ThreadNow| thread.state == ThreadState::Job;
@@ -293,5 +299,28 @@ pub(crate) fn release(pool: Arc<Pool>) {
     if let Some(pool) = Arc::into_inner(pool) {
         // If no thread can be had, the closure is dropped here, and the pool with it.
         let _ = heist_sync::start_thread("heist-last", Box::new(move || drop(pool)));
+    }
+}
+
+#[cfg(all(test, not(heist_model)))]
+mod tests {
+    use super::*;
+    use crate::pool::Config;
+    use crate::queues::job::heap_job;
+    use std::sync::mpsc::channel;
+
+    /// A thread for a job was refused, and that was forgotten: one that was asked for before has come since. The next look starts one.
+    #[test]
+    fn work_beside_a_free_permit_gets_a_thread() {
+        let pool = Pool::new(Config { parallelism: 1, ..Config::default() });
+        let (ran, has_run) = channel();
+        // SAFETY: it does not unwind and borrows nothing.
+        let job = unsafe { heap_job(move || ran.send(()).unwrap(), std::ptr::null()) };
+        pool.queues().jobs.push(job);
+        pool.watched().is_on.keep();
+        let mut look = Look::new(Arc::downgrade(&pool));
+        assert!(!matches!(look.look(), Next::Forget), "something waits");
+        has_run.recv().unwrap();
+        pool.close();
     }
 }

@@ -265,11 +265,13 @@ impl Permits {
         if let Some(places) = pool.places() {
             open.bring_near(places.rank_from_here(table));
         }
+        // Before it is asked whether one may be started: a thread that has come meanwhile ends the refusal.
+        let is_refused = threads.is_refused();
         match open.wake(only, threads.may_start(pool), home) {
             Wake::Nobody => {
                 drop(open);
                 // No thread can be had just now.
-                if threads.is_refused() {
+                if is_refused {
                     pool.watched().watch();
                 }
             }
