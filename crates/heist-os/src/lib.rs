@@ -7,6 +7,8 @@
 //! CPUs are near to each other.
 
 mod affinity;
+#[cfg(not(heist_model))]
+mod alarm;
 mod cpu_list;
 mod exit;
 mod file;
@@ -22,6 +24,8 @@ pub mod topology;
 mod tree;
 
 pub use affinity::{AffinityHint, WokenFor, leave_cpu};
+#[cfg(not(heist_model))]
+pub use alarm::Alarm;
 pub use cpu_list::{cpu_list, parse_cpu_list};
 pub use exit::{at_exit, file_of_code, is_privileged};
 pub use host::stolen_ms;

@@ -41,8 +41,10 @@ pub struct Look {
     seen: Vec<Seen>,
     /// Since when no thread that could run jobs has used CPU time, and how much it had used.
     asleep: Option<(Instant, Vec<(u16, u64)>)>,
-    /// When it looks, if the pool does not ask before. `None` while it is asked to.
-    pub(super) planned: Option<Instant>,
+    /// When it looks next.
+    pub(super) at: Instant,
+    /// The pool has asked for that; else it is by plan.
+    pub(super) is_asked: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -53,8 +55,15 @@ struct Seen {
 }
 
 impl Look {
-    pub fn new(pool: Weak<Pool>) -> Self {
-        Self { pool, seen: Vec::new(), asleep: None, planned: None }
+    /// The pool has asked for a look at that time.
+    pub fn new(pool: Weak<Pool>, at: Instant) -> Self {
+        Self { pool, seen: Vec::new(), asleep: None, at, is_asked: true }
+    }
+
+    /// The pool asks, though a look was planned.
+    pub(super) fn ask(&mut self, at: Instant) {
+        self.at = self.at.min(at);
+        self.is_asked = true;
     }
 
     /// Whether this pool is the one that it looks at.
@@ -318,7 +327,7 @@ mod tests {
         let job = unsafe { heap_job(move || ran.send(()).unwrap(), std::ptr::null()) };
         pool.queues().jobs.push(job);
         pool.watched().is_on.keep();
-        let mut look = Look::new(Arc::downgrade(&pool));
+        let mut look = Look::new(Arc::downgrade(&pool), Instant::now());
         assert!(!matches!(look.look(), Next::Forget), "something waits");
         has_run.recv().unwrap();
         pool.close();

@@ -1,5 +1,6 @@
 //! The one thread of the process that looks at pools from outside (Go's sysmon). It sleeps without a time-out unless a pool has
-//! asked to be watched: an idle pool wakes nobody.
+//! asked to be watched: an idle pool wakes nobody. Who asks does not wake it either, but sets the alarm by which it sleeps: it wakes
+//! up once for a request, when it is time to look.
 //!
 //! A pool asks when something may wait unseen: a task is queued, or sockets and timers are unattended, and the threads that hold a
 //! permit are inside of a poll or job that may be long; jobs are queued behind polls; a thread could not be started. What is then
@@ -16,15 +17,15 @@ use crate::pool::{Config, Pool};
 use crate::profile::totals;
 use crate::queues::task::{Header, TaskRef};
 use flag::Flag;
-use heist_os::WokenFor;
+use heist_os::{Alarm, WokenFor};
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
 use heist_sync::process::PerProcess;
-use heist_sync::{Condvar, Mutex, lock};
+use heist_sync::{Mutex, lock};
 use look::Next;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::{PoisonError, Weak};
+use std::sync::{OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 const LOOK_EVERY: Duration = Duration::from_nanos(tuning::LOOK_EVERY_NS);
@@ -32,13 +33,21 @@ const LOOK_EVERY_MOST: Duration = Duration::from_nanos(tuning::LOOK_EVERY_MOST_N
 
 struct Monitor {
     requests: Mutex<Requests>,
-    more: Condvar,
+    /// What it sleeps by.
+    alarm: OnceLock<Alarm>,
 }
 
 /// What pools have asked for since the last look.
 struct Requests {
     is_started: bool,
-    pools: Vec<Weak<Pool>>,
+    /// Who has asked, and when it is to be looked at.
+    pools: Vec<(Weak<Pool>, Instant)>,
+    /// How long after a request, or after a look that asks for another, there is a look.
+    period: Duration,
+    /// Since when nobody has asked.
+    idle_since: Option<Instant>,
+    /// When the alarm rings.
+    rings: Option<Instant>,
 }
 
 static MONITOR: PerProcess<Monitor> = PerProcess::new(Monitor::new(), Monitor::new);
@@ -164,13 +173,42 @@ impl Watched {
 
 impl Monitor {
     const fn new() -> Self {
-        Self { requests: Mutex::new(Requests { is_started: false, pools: Vec::new() }), more: Condvar::new() }
+        let requests = Requests {
+            is_started: false,
+            pools: Vec::new(),
+            period: LOOK_EVERY,
+            idle_since: None,
+            rings: None,
+        };
+        Self { requests: Mutex::new(requests), alarm: OnceLock::new() }
     }
 
+    /// Wakes nobody: the alarm does, unless it rings before that anyway.
     fn ask(&'static self, pool: Weak<Pool>) {
-        lock(&self.requests).pools.push(pool);
+        let now = Instant::now();
+        let mut requests = lock(&self.requests);
+        // A busy server stops and begins to wait many times a second: looks do not come more often for that.
+        if requests.idle_since.take().is_some_and(|since| now.duration_since(since) > requests.period) {
+            requests.period = LOOK_EVERY;
+        }
+        let at = now + requests.period;
+        requests.pools.push((pool, at));
+        self.ring_at(&mut requests, at);
+        drop(requests);
         self.start();
-        self.more.notify_one();
+    }
+
+    /// Lets the alarm ring then, or earlier.
+    fn ring_at(&self, requests: &mut Requests, at: Instant) {
+        if requests.rings.is_none_or(|rings| at < rings) {
+            requests.rings = Some(at);
+            // LIVENESS: the caller has the lock, so what it is set to last is the earliest.
+            self.alarm().set(at.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    fn alarm(&self) -> &Alarm {
+        self.alarm.get_or_init(Alarm::new)
     }
 
     /// Starts the thread, if it does not run.
@@ -193,7 +231,7 @@ impl Monitor {
             requests.is_started = false;
             let pools = std::mem::take(&mut requests.pools);
             drop(requests);
-            for pool in pools.iter().filter_map(Weak::upgrade) {
+            for pool in pools.iter().filter_map(|(pool, _)| pool.upgrade()) {
                 pool.watched().is_on.clear();
             }
         }
@@ -201,56 +239,47 @@ impl Monitor {
 
     fn run(&self) {
         let mut looks = Vec::<Look>::new();
-        let mut period = LOOK_EVERY;
         loop {
-            let before = Instant::now();
-            for pool in self.wait(&looks) {
+            self.alarm().wait();
+            let mut requests = lock(&self.requests);
+            requests.rings = None;
+            let (asked, mut period) = (std::mem::take(&mut requests.pools), requests.period);
+            drop(requests);
+            for (pool, at) in asked {
                 match looks.iter_mut().find(|look| look.is_at(&pool)) {
-                    Some(look) => look.planned = None,
-                    None => looks.push(Look::new(pool)),
+                    Some(look) => look.ask(at),
+                    None => looks.push(Look::new(pool, at)),
                 }
             }
-            let is_asked = looks.iter().any(|look| look.planned.is_none());
-            // A busy server stops and begins to wait many times a second: looks do not come more often for that.
-            if before.elapsed() > period {
-                period = LOOK_EVERY;
-            }
-            if is_asked {
-                std::thread::sleep(period);
-            }
-            let now = Instant::now();
-            let mut is_prompt = false;
+            let begun = Instant::now();
+            let (mut was_asked, mut is_prompt) = (false, false);
             looks.retain_mut(|look| {
-                if look.planned.is_some_and(|at| at > now) {
+                if look.at > begun {
                     return true;
                 }
+                was_asked |= look.is_asked;
                 let next = look.look();
                 is_prompt |= matches!(next, Next::Soon);
-                look.planned = if let Next::At(at) = next { Some(at) } else { None };
+                look.is_asked = matches!(next, Next::Soon | Next::Later);
+                if let Next::At(at) = next {
+                    look.at = at;
+                }
                 !matches!(next, Next::Forget)
             });
-            if is_asked {
+            if was_asked {
                 period = if is_prompt { LOOK_EVERY } else { (2 * period).min(LOOK_EVERY_MOST) };
             }
-        }
-    }
-
-    /// Sleeps until it is time to look at one of these, or another pool asks. Returns those that have asked.
-    fn wait(&self, looks: &[Look]) -> Vec<Weak<Pool>> {
-        let mut requests = lock(&self.requests);
-        // LIVENESS: a pool is added under this lock and then notifies.
-        while requests.pools.is_empty() && looks.iter().all(|look| look.planned.is_some()) {
-            let Some(at) = looks.iter().filter_map(|look| look.planned).min() else {
-                requests = self.more.wait(requests).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            let left = at.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
+            let now = Instant::now();
+            looks.iter_mut().filter(|look| look.at <= begun).for_each(|look| look.at = now + period);
+            let mut requests = lock(&self.requests);
+            requests.period = period;
+            if requests.pools.is_empty() && !looks.iter().any(|look| look.is_asked) {
+                requests.idle_since = Some(now);
             }
-            requests = self.more.wait_timeout(requests, left).unwrap_or_else(PoisonError::into_inner).0;
+            if let Some(next) = looks.iter().map(|look| look.at).min() {
+                self.ring_at(&mut requests, next);
+            }
         }
-        std::mem::take(&mut requests.pools)
     }
 }
 
@@ -263,7 +292,7 @@ mod tests {
     fn ask(monitor: &Monitor, pool: &Arc<Pool>) -> bool {
         let mut is_news = false;
         pool.watched().is_on.raise(|| {
-            lock(&monitor.requests).pools.push(Arc::downgrade(pool));
+            lock(&monitor.requests).pools.push((Arc::downgrade(pool), Instant::now()));
             is_news = true;
         });
         is_news
