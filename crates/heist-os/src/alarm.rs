@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 /// use std::time::{Duration, Instant};
 ///
 /// let (alarm, begun) = (heist_os::Alarm::new(), Instant::now());
-/// alarm.set(Duration::from_secs(3600));
-/// alarm.set(Duration::from_millis(1));
+/// alarm.set(Some(Duration::from_secs(3600)));
+/// alarm.set(Some(Duration::from_millis(1)));
 /// alarm.wait();
 /// assert!(begun.elapsed() >= Duration::from_millis(1));
 /// ```
@@ -54,18 +54,18 @@ impl Alarm {
         Self(Kept::Here { at: Mutex::new(None), is_set: Condvar::new() })
     }
 
-    /// It rings that long from now, and not when it would have.
+    /// It rings that long from now, or not at all, and not when it would have.
     ///
     /// ```
-    /// heist_os::Alarm::new().set(std::time::Duration::ZERO);
+    /// heist_os::Alarm::new().set(Some(std::time::Duration::ZERO));
     /// ```
-    pub fn set(&self, left: Duration) {
+    pub fn set(&self, left: Option<Duration>) {
         match &self.0 {
             #[cfg(all(target_os = "linux", not(miri)))]
             Kept::ByKernel(timer) => timer.set(left),
             Kept::Here { at, is_set } => {
                 // A time that the clock does not have does not come.
-                *lock(at) = Instant::now().checked_add(left);
+                *lock(at) = left.and_then(|left| Instant::now().checked_add(left));
                 is_set.notify_one();
             }
         }
@@ -75,7 +75,7 @@ impl Alarm {
     ///
     /// ```
     /// let alarm = heist_os::Alarm::new();
-    /// alarm.set(std::time::Duration::ZERO);
+    /// alarm.set(Some(std::time::Duration::ZERO));
     /// alarm.wait();
     /// ```
     pub fn wait(&self) {
@@ -121,10 +121,10 @@ mod timer {
             (descriptor >= 0).then(|| Self(unsafe { File::from_raw_fd(descriptor) }))
         }
 
-        pub(super) fn set(&self, left: Duration) {
+        pub(super) fn set(&self, left: Option<Duration>) {
             let never = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            // No time at all would turn it off.
-            let left = left.max(Duration::from_nanos(1));
+            // No time at all turns it off.
+            let left = left.map_or(Duration::ZERO, |left| left.max(Duration::from_nanos(1)));
             let value = libc::timespec {
                 tv_sec: left.as_secs().try_into().unwrap_or(libc::time_t::MAX),
                 tv_nsec: left.subsec_nanos().into(),
@@ -156,15 +156,16 @@ mod tests {
     fn what_was_set_last_rings() {
         for alarm in [Alarm::new(), Alarm::without_kernel()] {
             let (far, near) = (Duration::MAX, Duration::from_millis(20));
-            alarm.set(Duration::ZERO);
-            alarm.set(far);
+            alarm.set(Some(Duration::ZERO));
+            alarm.set(None);
+            alarm.set(Some(far));
             std::thread::scope(|scope| {
                 let sleeper = scope.spawn(|| {
                     alarm.wait();
                     Instant::now()
                 });
                 let begun = Instant::now();
-                alarm.set(near);
+                alarm.set(Some(near));
                 assert!(sleeper.join().unwrap() >= begun + near, "not that which was set before: {alarm:?}");
             });
         }

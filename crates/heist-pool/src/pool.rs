@@ -396,7 +396,7 @@ impl Pool {
             if !Worker::current_in(self).is_some_and(Worker::is_polling) {
                 self.permits.announce_fenced(self, WokenFor::Task);
             }
-            self.watched.watch();
+            self.watched.watch_driver(|| self.queues.ticks().now_ns());
         }
     }
 

@@ -23,6 +23,14 @@ impl Flag {
     /// Something may wait unseen. `ask` has the monitor watch, if it does not.
     #[inline]
     pub fn raise(&self, ask: impl FnOnce()) {
+        if !self.is_up() && self.set() {
+            ask();
+        }
+    }
+
+    /// Whether the monitor watches, and sees what the caller has done before.
+    #[inline]
+    pub fn is_up(&self) -> bool {
         // ORDERING(MONITOR-E1): the task before the look at the flag; partner: `lower`.
         if barrier::is_asymmetric() {
             if !is_planted("monitor_watch_no_barrier") {
@@ -31,9 +39,7 @@ impl Flag {
         } else {
             fence(Ordering::SeqCst);
         }
-        if !self.0.load(Ordering::Relaxed) && self.set() {
-            ask();
-        }
+        self.0.load(Ordering::Relaxed)
     }
 
     /// True for the one that has raised it.

@@ -40,14 +40,23 @@ struct Monitor {
 /// What pools have asked for since the last look.
 struct Requests {
     is_started: bool,
-    /// Who has asked, and when it is to be looked at.
-    pools: Vec<(Weak<Pool>, Instant)>,
+    asked: Vec<Request>,
+    /// When the monitor looks, if nobody has asked.
+    planned: Option<Instant>,
+    /// When its alarm rings.
+    rings: Option<Instant>,
     /// How long after a request, or after a look that asks for another, there is a look.
     period: Duration,
     /// Since when nobody has asked.
     idle_since: Option<Instant>,
-    /// When the alarm rings.
-    rings: Option<Instant>,
+}
+
+/// A pool wants to be looked at.
+struct Request {
+    pool: Weak<Pool>,
+    at: Instant,
+    /// Unless somebody sits in its driver again before that.
+    is_for_driver: bool,
 }
 
 static MONITOR: PerProcess<Monitor> = PerProcess::new(Monitor::new(), Monitor::new);
@@ -74,6 +83,8 @@ pub struct Watched {
     /// The program wants spare threads for jobs behind blocked ones.
     rescues: bool,
     has_warned: AtomicBool,
+    /// The monitor is asked to look after the driver.
+    has_left_driver: AtomicBool,
     /// When the monitor looks though nobody has asked, in the pool's time; 0 if it does not.
     planned_ns: AtomicU64,
 }
@@ -86,6 +97,7 @@ impl Watched {
             tasks: AtomicU8::new(if config.times_polls() { IS_TIMED } else { 0 }),
             rescues: config.rescues(),
             has_warned: AtomicBool::new(false),
+            has_left_driver: AtomicBool::new(false),
             planned_ns: AtomicU64::new(0),
         }
     }
@@ -145,17 +157,44 @@ impl Watched {
     /// Something may wait unseen: the monitor looks until it does not.
     #[inline]
     pub fn watch(&self) {
-        self.is_on.raise(|| MONITOR.get().ask(Weak::clone(&self.pool)));
+        self.is_on.raise(|| MONITOR.get().ask(Weak::clone(&self.pool), false));
     }
 
-    /// As [`watch`](Self::watch), for what may wait unseen from `at_ns` on: nobody has to be asked if the monitor looks shortly after that
-    /// anyway. The caller has fenced after what makes the difference.
+    /// Nobody sits in the driver, and the calling thread may be busy for long. The monitor looks in a while, unless somebody sits there before:
+    /// a poll that is short wakes nobody. The caller has fenced after what makes the difference.
+    pub fn watch_driver(&self, now_ns: impl FnOnce() -> u64) {
+        if !self.is_planned_by(now_ns) && !self.is_on.is_up() {
+            self.has_left_driver.store(true, Ordering::Relaxed);
+            MONITOR.get().ask(Weak::clone(&self.pool), true);
+        }
+    }
+
+    /// The calling thread sits in the driver. If it has missed a request, there is a look too many.
+    #[inline]
+    pub fn note_in_driver(&self) {
+        if self.has_left_driver.load(Ordering::Relaxed) {
+            self.withdraw();
+        }
+    }
+
+    #[cold]
+    fn withdraw(&self) {
+        MONITOR.get().withdraw(&self.pool);
+        self.has_left_driver.store(false, Ordering::Relaxed);
+    }
+
+    /// As [`watch`](Self::watch), for what may wait unseen from `at_ns` on.
     pub fn watch_from(&self, at_ns: u64) {
-        // ORDERING(MONITOR-E2): the driver was left, or a tick was queued, before this look; partner: `withdraw_plan`.
-        let planned_ns = self.planned_ns.load(Ordering::Relaxed);
-        if planned_ns == 0 || planned_ns > at_ns.saturating_add(2 * tuning::LOOK_EVERY_MOST_NS) {
+        if !self.is_planned_by(|| at_ns) {
             self.watch();
         }
+    }
+
+    /// Whether the monitor looks shortly after `at_ns` anyway. The caller has fenced after what makes the difference.
+    fn is_planned_by(&self, at_ns: impl FnOnce() -> u64) -> bool {
+        // ORDERING(MONITOR-E2): the driver was left, or a tick was queued, before this look; partner: `withdraw_plan`.
+        let planned_ns = self.planned_ns.load(Ordering::Relaxed);
+        planned_ns != 0 && planned_ns <= at_ns().saturating_add(2 * tuning::LOOK_EVERY_MOST_NS)
     }
 
     /// The monitor is going to look at `at_ns`.
@@ -175,35 +214,48 @@ impl Monitor {
     const fn new() -> Self {
         let requests = Requests {
             is_started: false,
-            pools: Vec::new(),
+            asked: Vec::new(),
+            planned: None,
+            rings: None,
             period: LOOK_EVERY,
             idle_since: None,
-            rings: None,
         };
         Self { requests: Mutex::new(requests), alarm: OnceLock::new() }
     }
 
-    /// Wakes nobody: the alarm does, unless it rings before that anyway.
-    fn ask(&'static self, pool: Weak<Pool>) {
+    /// Wakes nobody: the alarm does, when it is time to look.
+    fn ask(&'static self, pool: Weak<Pool>, is_for_driver: bool) {
         let now = Instant::now();
         let mut requests = lock(&self.requests);
         // A busy server stops and begins to wait many times a second: looks do not come more often for that.
-        if requests.idle_since.take().is_some_and(|since| now.duration_since(since) > requests.period) {
+        if requests.idle_since.is_some_and(|since| now.duration_since(since) > requests.period) {
             requests.period = LOOK_EVERY;
         }
         let at = now + requests.period;
-        requests.pools.push((pool, at));
-        self.ring_at(&mut requests, at);
+        if is_for_driver && requests.asked.iter().any(|other| other.is_for_driver && other.pool.ptr_eq(&pool))
+        {
+            return;
+        }
+        requests.asked.push(Request { pool, at, is_for_driver });
+        self.set_alarm(&mut requests);
         drop(requests);
         self.start();
     }
 
-    /// Lets the alarm ring then, or earlier.
-    fn ring_at(&self, requests: &mut Requests, at: Instant) {
-        if requests.rings.is_none_or(|rings| at < rings) {
-            requests.rings = Some(at);
-            // LIVENESS: the caller has the lock, so what it is set to last is the earliest.
-            self.alarm().set(at.saturating_duration_since(Instant::now()));
+    /// What was asked for because the driver was left is not needed any more.
+    fn withdraw(&self, pool: &Weak<Pool>) {
+        let mut requests = lock(&self.requests);
+        requests.asked.retain(|request| !(request.is_for_driver && request.pool.ptr_eq(pool)));
+        self.set_alarm(&mut requests);
+    }
+
+    /// Lets the alarm ring at the earliest of the times at which there is to be a look.
+    fn set_alarm(&self, requests: &mut Requests) {
+        let next = requests.asked.iter().map(|request| request.at).chain(requests.planned).min();
+        if next != requests.rings {
+            requests.rings = next;
+            // LIVENESS: under the lock, so what it is set to last is what was asked for last.
+            self.alarm().set(next.map(|next| next.saturating_duration_since(Instant::now())));
         }
     }
 
@@ -229,9 +281,9 @@ impl Monitor {
             // relied on the thread.
             let mut requests = lock(&self.requests);
             requests.is_started = false;
-            let pools = std::mem::take(&mut requests.pools);
+            let asked = std::mem::take(&mut requests.asked);
             drop(requests);
-            for pool in pools.iter().filter_map(|(pool, _)| pool.upgrade()) {
+            for pool in asked.iter().filter_map(|request| request.pool.upgrade()) {
                 pool.watched().is_on.clear();
             }
         }
@@ -242,10 +294,10 @@ impl Monitor {
         loop {
             self.alarm().wait();
             let mut requests = lock(&self.requests);
-            requests.rings = None;
-            let (asked, mut period) = (std::mem::take(&mut requests.pools), requests.period);
+            (requests.rings, requests.planned) = (None, None);
+            let (asked, mut period) = (std::mem::take(&mut requests.asked), requests.period);
             drop(requests);
-            for (pool, at) in asked {
+            for Request { pool, at, .. } in asked {
                 match looks.iter_mut().find(|look| look.is_at(&pool)) {
                     Some(look) => look.ask(at),
                     None => looks.push(Look::new(pool, at)),
@@ -273,12 +325,9 @@ impl Monitor {
             looks.iter_mut().filter(|look| look.at <= begun).for_each(|look| look.at = now + period);
             let mut requests = lock(&self.requests);
             requests.period = period;
-            if requests.pools.is_empty() && !looks.iter().any(|look| look.is_asked) {
-                requests.idle_since = Some(now);
-            }
-            if let Some(next) = looks.iter().map(|look| look.at).min() {
-                self.ring_at(&mut requests, next);
-            }
+            requests.idle_since = (!looks.iter().any(|look| look.is_asked)).then_some(now);
+            requests.planned = looks.iter().map(|look| look.at).min();
+            self.set_alarm(&mut requests);
         }
     }
 }
@@ -292,7 +341,8 @@ mod tests {
     fn ask(monitor: &Monitor, pool: &Arc<Pool>) -> bool {
         let mut is_news = false;
         pool.watched().is_on.raise(|| {
-            lock(&monitor.requests).pools.push((Arc::downgrade(pool), Instant::now()));
+            let request = Request { pool: Arc::downgrade(pool), at: Instant::now(), is_for_driver: false };
+            lock(&monitor.requests).asked.push(request);
             is_news = true;
         });
         is_news
@@ -314,7 +364,7 @@ mod tests {
                 Err(io::ErrorKind::WouldBlock.into())
             });
             assert!(refused, "the thread is asked for");
-            assert!(lock(&monitor.requests).pools.is_empty());
+            assert!(lock(&monitor.requests).asked.is_empty());
         }
         assert!(ask(&monitor, &first) && ask(&monitor, &second));
         let mut is_started = false;
@@ -323,6 +373,6 @@ mod tests {
             Ok(())
         });
         assert!(is_started && lock(&monitor.requests).is_started);
-        assert_eq!(lock(&monitor.requests).pools.len(), 2, "both are watched now");
+        assert_eq!(lock(&monitor.requests).asked.len(), 2, "both are watched now");
     }
 }

@@ -27,6 +27,10 @@ impl Watched {
 
     pub fn watch_from(&self, _: u64) {}
 
+    pub fn watch_driver(&self, _: impl FnOnce() -> u64) {}
+
+    pub fn note_in_driver(&self) {}
+
     pub fn watch_for(&self, _: WokenFor) {}
 }
 

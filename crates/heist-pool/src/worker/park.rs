@@ -141,14 +141,12 @@ impl Sleep {
                     self.end_residence(me);
                     permit.set_index(me, Some(index));
                     me.trace(Kind::Wake, u32::from(me.id()));
-                    // A thread that leaves the driver for work that may be long leaves it to the monitor.
-                    if pool.driver().is_unattended() {
-                        self.leave_to_monitor(me);
-                    }
+                    self.leave_to_monitor(me);
                     return Slept::Searching;
                 }
                 Some(Given::Tasks) => {
                     permit.set_role(me, Role::Overtaker);
+                    self.leave_to_monitor(me);
                     return Slept::Woken;
                 }
                 Some(Given::Leave) => return Slept::Leave,
@@ -218,11 +216,13 @@ impl Sleep {
         Some(true)
     }
 
-    /// Nobody sits in the driver from here on.
+    /// This thread begins something that may be long. If nobody sits in the driver, that is left to the monitor.
     fn leave_to_monitor(&self, me: &Me) {
-        // ORDERING(MONITOR-E2): see `watch_from`.
-        fence(Ordering::SeqCst);
-        me.pool.watched().watch_from(me.pool.queues().ticks().now_ns());
+        if me.pool.driver().is_unattended() {
+            // ORDERING(MONITOR-E2): see `is_planned_by`.
+            fence(Ordering::SeqCst);
+            me.pool.watched().watch_driver(|| me.pool.queues().ticks().now_ns());
+        }
     }
 
     /// A parked thread has found tasks in the driver. True if it may run them.
@@ -248,9 +248,9 @@ impl Sleep {
             me.hand_in_tasks();
             return false;
         }
-        // Nobody has been told of these tasks, and nobody sits in the driver.
+        // Nobody has been told of these tasks.
         tasks.announce_found(me);
-        me.pool.watched().watch();
+        self.leave_to_monitor(me);
         true
     }
 

@@ -75,6 +75,7 @@ impl OwnTasks {
     pub fn park_in_driver(&self, me: &Me, least_ns: u64) -> bool {
         let pool = &me.pool;
         let Some(driver) = pool.driver().try_lock(true) else { return false };
+        pool.watched().note_in_driver();
         let ticks = pool.queues().ticks();
         let is_manual = pool.clock().manual().is_some();
         let until_ns = driver.wait_for_ticks(me.id(), || match pool.next_rise_ns() {
