@@ -358,7 +358,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// control groups above the process are read again once a second while the pool is busy. An idle pool reads nothing. Default: they are
     /// read once, when the pool is built.
     ///
-    /// A change of the limits overrides what [`num_threads`](Self::num_threads) and [`ThreadPool::set_num_threads`] said.
+    /// A change of the limits overrides what [`num_threads`](Self::num_threads) and [`ThreadPool::set_num_threads`] said, except that a pool with
+    /// no active thread keeps none, and that nothing is raised above `HEIST_NUM_THREADS`.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().max_num_threads(64).follow_limits(true).build()?;
