@@ -47,6 +47,8 @@ permit_observed_unseen       pool permits::loom::an_observation_against_a_take_b
 permit_taken_though_observed pool permits::loom::an_observation_against_a_take_back permits::loom::an_observation_against_a_revocation
 permit_wanted_seen_too_early pool permits::loom::a_job_boundary_against_a_take_back
 permit_wanted_too_late       pool permits::loom::a_job_boundary_against_a_take_back permits::loom::two_take_backs_of_one_permit
+permit_active_again_unmarks  pool permits::loom::a_resize_against_a_take_back
+permit_active_again_is_free  pool permits::loom::a_resize_against_one_who_wants_any
 permit_grant_forgotten       pool worker::loom::a_grant_to_help_against_the_end_of_the_wait
 permit_granted_is_kept       pool worker::loom::a_grant_of_another_permit_against_the_end_of_an_observed_wait
 permit_grant_search_kept     pool worker::loom::a_grant_to_help_against_the_end_of_the_wait worker::loom::a_grant_to_help_against_the_end_of_an_observed_wait

@@ -29,13 +29,13 @@ impl Config {
     ) -> Result<Arc<Pool>, BuildError> {
         let asked = self.parallelism;
         let decision = decide(asked)?;
-        let active = decision.workers;
-        let wanted = self.all_permits(active, decision.variable())?;
+        let (active, wanted) = self.permits(asked, decision.workers)?;
         if self.max_threads != 0 && self.max_threads < wanted {
+            let by = if active < wanted { "max_num_threads" } else { "num_threads" };
             return Err(BuildError::BadValue(format!(
                 "max_threads({}) is less than the {wanted} threads of the pool; raise it or lower {}",
                 self.max_threads,
-                decision.variable().unwrap_or("num_threads")
+                decision.variable().filter(|_| active == wanted).unwrap_or(by)
             )));
         }
         self.parallelism = wanted;
@@ -116,18 +116,18 @@ fn decide(asked: usize) -> Result<Decision, BuildError> {
 }
 
 impl Config {
-    /// How many permits the pool is to have, if `active` are to be active at first.
-    fn all_permits(&self, active: usize, by: Option<&str>) -> Result<usize, BuildError> {
+    /// How many permits are to be active at first, and how many there are to be. The program asks for `asked`, and `decided` are to be had; if
+    /// it does not say, it has no more than its most.
+    fn permits(&self, asked: usize, decided: usize) -> Result<(usize, usize), BuildError> {
         match self.max_parallelism {
-            0 => Ok(active),
-            most if most < active => Err(BuildError::BadValue(format!(
-                "max_num_threads({most}) is less than the {active} threads that the pool starts with; raise it or lower {}",
-                by.unwrap_or("num_threads")
+            0 => Ok((decided, decided)),
+            most if asked != 0 && most < decided => Err(BuildError::BadValue(format!(
+                "max_num_threads({most}) is less than the {decided} threads that the pool starts with; raise it or lower num_threads"
             ))),
             most if most > MOST_INDICES => Err(BuildError::BadValue(format!(
                 "max_num_threads({most}) is more than a pool can have, which is {MOST_INDICES}; ask for fewer threads"
             ))),
-            most => Ok(most),
+            most => Ok((decided.min(most), most)),
         }
     }
 

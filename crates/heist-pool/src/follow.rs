@@ -3,7 +3,7 @@
 
 use crate::permits::Count;
 use crate::pool::Pool;
-use heist_os::limits::Limits;
+use heist_os::limits::{Decision, Limits};
 use heist_policy::tuning;
 use heist_sync::StdArc as Arc;
 use std::io;
@@ -24,16 +24,18 @@ pub(crate) struct Follower {
 impl Follower {
     /// Starts the thread for `pool`.
     pub fn start(&self, pool: &Arc<Pool>) -> io::Result<()> {
+        // The environment lowers it for good. Its variable has been read before: it is a number.
+        let most = Decision::for_pool(pool.parallelism()).map_or(pool.parallelism(), |most| most.workers);
         let (pool, is_asleep) = (Arc::downgrade(pool), Arc::clone(&self.is_asleep));
         let mut limits = Limits::new();
         let allowed = limits.workers(0);
-        let run = Box::new(move || follow(&pool, &is_asleep, limits, allowed));
+        let run = Box::new(move || follow(&pool, &is_asleep, limits, allowed, most));
         let handle = heist_sync::start_thread("heist-limits", run)?;
         let _ = self.thread.set(handle.thread().clone());
         Ok(())
     }
 
-    /// The pool has got something to do, and its counters say so.
+    /// A thread works in the pool, and the pool's counters say so.
     pub fn note_busy(&self) {
         let Some(thread) = self.thread.get() else { return };
         // The counters before the look at the flag; `follow` has the partner.
@@ -54,7 +56,8 @@ impl Drop for Follower {
     }
 }
 
-fn follow(pool: &Weak<Pool>, is_asleep: &AtomicBool, mut limits: Limits, mut allowed: usize) {
+/// `allowed`: what the limits said when the pool was built. `most`: what they can raise it to.
+fn follow(pool: &Weak<Pool>, is_asleep: &AtomicBool, mut limits: Limits, mut allowed: usize, most: usize) {
     loop {
         let next = Instant::now() + Duration::from_nanos(tuning::FOLLOW_EVERY_NS);
         // The end of the pool unparks us; whoever else does does so too early.
@@ -65,9 +68,8 @@ fn follow(pool: &Weak<Pool>, is_asleep: &AtomicBool, mut limits: Limits, mut all
         }
         let Some(pool) = pool.upgrade().filter(|pool| !pool.threads().is_over()) else { return };
         let now = limits.workers(pool.threads().live());
-        if now != allowed {
+        if now != allowed && pool.permits().follow(&pool, now.clamp(1, most)) {
             allowed = now;
-            pool.set_active(now.clamp(1, pool.parallelism()));
         }
         let is_idle = || pool.permits().count(Count::Free) == pool.permits().in_use(&pool);
         is_asleep.store(true, Ordering::Relaxed);

@@ -346,7 +346,7 @@ impl Pool {
         if self.is_foreign() {
             return;
         }
-        self.permits.resume(self);
+        self.permits.end_stop(self);
         self.driver.close();
         // LIVENESS: while the threads are still there. From here on no tick begins, and none accepts a closure that nobody would run.
         self.queues.ticks().close();

@@ -358,7 +358,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// control groups above the process are read again once a second while the pool is busy. An idle pool reads nothing. Default: they are
     /// read once, when the pool is built.
     ///
-    /// A change of the limits overrides what [`num_threads`](Self::num_threads) and [`ThreadPool::set_num_threads`] said.
+    /// A change of the limits overrides what [`num_threads`](Self::num_threads) and [`ThreadPool::set_num_threads`] said, except that a pool with
+    /// no active thread keeps none, and that nothing is raised above `HEIST_NUM_THREADS`.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().max_num_threads(64).follow_limits(true).build()?;
@@ -374,7 +375,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// How far [`ThreadPool::set_num_threads`] can raise the number of threads later: all indices are below this for the pool's life, and it is what
     /// [`ThreadPool::current_num_threads`] returns. Without it, or with 0, the number that the pool starts with.
     ///
-    /// A number below the one that the pool starts with is an error.
+    /// A pool that does not say by [`num_threads`](Self::num_threads) how many it starts with starts with no more than this, however many
+    /// CPUs there are. One that says more is an error.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(1).max_num_threads(4).build()?;

@@ -204,8 +204,8 @@ impl ThreadPool {
     /// indices below `num_threads`; loops are divided for as many. More threads get to work at once. A thread that belongs to the pool by
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) has no such boundary, and stays.
     ///
-    /// With 0 nothing runs until the number is raised again: `install` and the like wait, and ticks count as paused. Shutdown and drop raise it to
-    /// what it was.
+    /// With 0 nothing new runs until the number is raised again: `install` and the like wait, and ticks count as paused. What has begun goes on to its
+    /// next boundary. Shutdown and drop raise it to what it was.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -218,6 +218,13 @@ impl ThreadPool {
     ///
     /// # Errors
     /// If that is more than [`max_num_threads`](crate::ThreadPoolBuilder::max_num_threads) allows.
+    ///
+    /// # Panics
+    /// In a child process, if the pool was made before `fork()`.
+    ///
+    /// # Deadlocks
+    /// With 0, whoever waits for the pool waits for whoever raises the number: a job that lowers it to 0 itself must raise it before it runs a
+    /// parallel loop, or waits for other jobs.
     pub fn set_num_threads(&self, num_threads: usize) -> Result<(), SetNumThreadsError> {
         let most = self.current_num_threads();
         if num_threads > most {

@@ -138,8 +138,13 @@ impl Ledger {
         let mut grants = Vec::new();
         for index in (before..n).rev() {
             if take_out(&mut self.withheld, |&i| i == index).is_some() {
+                if is_planted("permit_active_again_is_free") {
+                    self.free.push(index);
+                    continue;
+                }
                 grants.extend(self.pass_on(index));
-            } else if self.wanted[usize::from(index)].is_empty() {
+            } else if self.wanted[usize::from(index)].is_empty() || is_planted("permit_active_again_unmarks")
+            {
                 self.words.unmark_wanted(index);
             }
         }

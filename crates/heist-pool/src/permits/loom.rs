@@ -307,3 +307,106 @@ fn two_take_backs_of_one_permit() {
         assert_eq!(scratch.0.with(|p| unsafe { *p }), 4, "each once");
     });
 }
+
+/// Fewer permits and more again, as `Permits::set_active` does it in the ledger. Who is granted one is told.
+fn resize(permits: &Permits, to: &[u16], granted: &Parker) {
+    for &n in to {
+        let mut open = permits.open();
+        let grants = open.set_active(n);
+        drop(open);
+        grants.iter().for_each(|_| granted.unpark());
+    }
+}
+
+/// A permit stops being active and becomes so again, while its holder has asked for its index and comes to its loop's bottom, and the
+/// thread that has lent it wants it back.
+///
+/// Bug hunted: the mark that says that the permit is wanted goes when it is active again, though somebody waits for it
+/// (`permit_active_again_unmarks`). Then the holder keeps it, and that one waits for a job that it was never to wait for. Or the permit
+/// is withheld while somebody waits for it, or has two holders.
+#[test]
+fn a_resize_against_a_take_back() {
+    check(3, |first| {
+        let scratch = Scratch::new();
+        let permits = lent(&scratch);
+        assert!(permits.words().observe(0, BORROWER));
+        let (granted, over) = (Arc::new(Parker::new()), Arc::new(Parker::new()));
+        let borrower = {
+            let (permits, scratch) = (permits.clone(), scratch.clone());
+            let (granted, over) = (granted.clone(), over.clone());
+            move || {
+                scratch.touch();
+                if permits.words().at_bottom(0, BORROWER) == AtBottom::Wanted
+                    && permits.open().release(BORROWER, 0).is_some()
+                {
+                    granted.unpark();
+                }
+                // Its next job does not ask for the index, and waits for something that the lender does then.
+                over.park();
+            }
+        };
+        let lender = {
+            let (permits, scratch, granted) = (permits.clone(), scratch.clone(), granted.clone());
+            move || {
+                if permits.open().take_back(LENDER, 0) == TakeBack::Asked {
+                    granted.park();
+                }
+                scratch.touch();
+                over.unpark();
+            }
+        };
+        let resizer = {
+            let permits = permits.clone();
+            thread::spawn(move || resize(&permits, &[0, 1], &granted))
+        };
+        race(first, borrower, lender);
+        resizer.join().unwrap();
+        let hold = permits.words().get(0);
+        assert!(hold.is_by(LENDER) && hold.is_observed() && !hold.is_wanted());
+        permits.open().check();
+    });
+}
+
+/// The same permit, whose holder has not asked for its index and goes to sleep, and a thread that goes on without one and would take any.
+///
+/// Bug hunted: the permit is free again and that thread sleeps beside it (`permit_active_again_is_free`), or the permit is lost: neither
+/// free nor withheld nor held.
+#[test]
+fn a_resize_against_one_who_wants_any() {
+    check(3, |first| {
+        let scratch = Scratch::new();
+        let permits = lent(&scratch);
+        let granted = Arc::new(Parker::new());
+        let holder = {
+            let (permits, scratch, granted) = (permits.clone(), scratch.clone(), granted.clone());
+            move || {
+                scratch.touch();
+                let _ = permits.words().at_bottom(0, BORROWER);
+                if permits.open().release(BORROWER, 0).is_some() {
+                    granted.unpark();
+                }
+            }
+        };
+        let wanting = {
+            let (permits, scratch, granted) = (permits.clone(), scratch.clone(), granted.clone());
+            move || {
+                let index = permits.open().resume(LENDER, 0);
+                if index.is_none() {
+                    granted.park();
+                }
+                assert!(permits.words().observe(0, LENDER), "it was granted");
+                scratch.touch();
+            }
+        };
+        let resizer = {
+            let permits = permits.clone();
+            thread::spawn(move || resize(&permits, &[0, 1], &granted))
+        };
+        race(first, holder, wanting);
+        resizer.join().unwrap();
+        let hold = permits.words().get(0);
+        assert!(hold.is_by(LENDER) && !hold.is_wanted());
+        assert_eq!(permits.count(Count::Free), 0);
+        permits.open().check();
+    });
+}

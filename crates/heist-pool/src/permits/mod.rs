@@ -34,8 +34,8 @@ pub struct Permits {
     /// How many are active, and how many are withheld because they are not; as the ledger says, for those who do not open it.
     active: AtomicUsize,
     withheld: AtomicUsize,
-    /// How many were active when some were.
-    resumed: AtomicUsize,
+    /// How many were active when some last were.
+    before_stop: AtomicUsize,
     words: Arc<Words>,
     ledger: Mutex<Ledger>,
     /// How often a thread that is none of the pool's has woken one that is. To be shown, so it is not for the checkers.
@@ -57,7 +57,7 @@ impl Permits {
             counters: CachePadded::new(AtomicU64::new(Counters::new(n).0)),
             active: AtomicUsize::new(n),
             withheld: AtomicUsize::new(0),
-            resumed: AtomicUsize::new(n),
+            before_stop: AtomicUsize::new(n),
             ledger: Mutex::new(Ledger::new(Arc::clone(&words), n, is_bound)),
             words,
             wakes_from_outside: std_atomic::AtomicU64::new(0),
@@ -86,26 +86,44 @@ impl Permits {
         open.drop_from(n as u16);
         let active = self.active().min(n);
         self.active.store(active, Ordering::Relaxed);
-        self.resumed.store(active, Ordering::Relaxed);
+        self.before_stop.store(active, Ordering::Relaxed);
     }
 
     /// If no permit is active, as many are again as were before that.
-    pub fn resume(&self, pool: &Pool) {
+    pub fn end_stop(&self, pool: &Pool) {
         if self.active() == 0 {
-            self.set_active(pool, self.resumed.load(Ordering::Relaxed));
+            self.set_active(pool, self.before_stop.load(Ordering::Relaxed));
         }
     }
 
     /// From here on the first `n` permits are active. Returns at once; whoever holds another one gives it up at its next job boundary.
     pub fn set_active(&self, pool: &Pool, n: usize) {
-        let table = pool.threads().table();
         if n > 0 && self.active() == 0 {
             // Before anybody can take one.
             pool.queues().ticks().go_on();
         }
-        let mut open = self.open();
+        self.set_active_in(pool, self.open(), n);
+    }
+
+    /// As [`set_active`](Self::set_active), because a limit has changed. False, and nothing happens, if none is active: that is the program's
+    /// wish, and no limit's.
+    pub fn follow(&self, pool: &Pool, n: usize) -> bool {
+        let open = self.open();
+        // What is written with the lock does not change while we have it.
+        let has_active = self.active() > 0;
+        if has_active {
+            self.set_active_in(pool, open, n);
+        }
+        has_active
+    }
+
+    fn set_active_in(&self, pool: &Pool, mut open: Open<'_>, n: usize) {
+        let table = pool.threads().table();
         // LIVENESS: before any permit changes hands, so that who gets one sees how many there are.
         self.active.store(n, Ordering::Relaxed);
+        if n > 0 {
+            self.before_stop.store(n, Ordering::Relaxed);
+        }
         let grants = open.set_active(n as u16);
         let granted: Vec<_> = grants.iter().filter_map(|grant| table.get(grant.thread.into())).collect();
         for (worker, grant) in granted.iter().zip(&grants) {
@@ -116,7 +134,6 @@ impl Permits {
         if n == 0 {
             return;
         }
-        self.resumed.store(n, Ordering::Relaxed);
         // ORDERING(PERMIT-E3, TICK-E1): the free permits before our look; partner: who queues something fences before it reads the
         // counters, and the thread that waits for ticks announces itself before it asks which indices are active.
         fence(Ordering::SeqCst);
@@ -280,12 +297,10 @@ impl Permits {
                 open.grant_noted(table, grant, what, || {
                     recorder::record(pool, Kind::Wake, grant.thread.into(), || 0);
                 });
-                pool.follower().note_busy();
             }
             Wake::Start(index) => {
                 open.count(Count::Searching);
                 drop(open);
-                pool.follower().note_busy();
                 if ThreadStart::start_spare(pool, Some(index), Role::Holder).is_err() {
                     let mut open = self.open();
                     match open.start_failed(index) {

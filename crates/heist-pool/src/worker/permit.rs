@@ -66,6 +66,7 @@ impl OwnPermit {
             if let Some(places) = me.pool.places() {
                 self.take_place(me, places, index);
             }
+            me.pool.follower().note_busy();
         }
         self.index.set(index);
     }

@@ -5,7 +5,7 @@
 
 use crate::rig::child;
 use crate::rig::watchdog::watch;
-use heist::ThreadPoolBuilder;
+use heist::{ThreadPool, ThreadPoolBuilder};
 use std::time::{Duration, Instant};
 
 type Mask = [u64; 16];
@@ -31,66 +31,147 @@ fn set_mask(mask: &Mask) {
     }
 }
 
-#[test]
-fn a_busy_pool_follows_and_an_idle_one_sleeps() {
-    let _watch = watch!();
-    let name = "a_busy_pool_follows_and_an_idle_one_sleeps";
-    if child::case().is_none() {
-        let mut child = child::child(module_path!(), name, "1");
-        for variable in ["HEIST_NUM_THREADS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"] {
-            child.env_remove(variable);
-        }
-        child::ends_well(&mut child);
-        return;
+/// Runs the test again in a process of its own, with `HEIST_NUM_THREADS` or without.
+fn rerun(name: &str, threads: Option<&str>) {
+    let mut child = child::child(module_path!(), name, "1");
+    for variable in ["HEIST_NUM_THREADS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"] {
+        child.env_remove(variable);
     }
+    child.envs(threads.map(|threads| ("HEIST_NUM_THREADS", threads)));
+    print!("{}", child::ends_well(&mut child));
+}
+
+/// The CPUs that the process may use, and one of them. `None` if there is but one.
+fn all_and_one() -> Option<(Mask, Mask)> {
     let all = mask();
-    let cpus: u32 = all.iter().map(|bits| bits.count_ones()).sum();
-    if cpus < 2 {
-        return println!("skipped: one CPU, nothing to follow");
+    if all.iter().map(|bits| bits.count_ones()).sum::<u32>() < 2 {
+        println!("skipped: one CPU, nothing to follow");
+        return None;
     }
-    let one = {
-        let word = all.iter().position(|&bits| bits != 0).expect("it runs somewhere");
-        let mut one = [0; 16];
-        one[word] = all[word] & all[word].wrapping_neg();
-        one
-    };
-    let pool =
-        ThreadPoolBuilder::new().num_threads(2).max_num_threads(2).follow_limits(true).build().unwrap();
-    let busy_until = |n: usize| {
-        let begun = Instant::now();
-        while pool.active_num_threads() != n {
-            assert!(
-                begun.elapsed() < Duration::from_secs(20),
-                "{} are active, not {n}",
-                pool.active_num_threads()
-            );
-            pool.join(|| std::thread::sleep(Duration::from_millis(1)), || ());
-        }
-    };
-    for _ in 0..2 {
-        set_mask(&one);
-        busy_until(1);
-        set_mask(&all);
-        busy_until(2);
-    }
-    // The thread that follows, asleep once the pool is idle: it is not switched in for seconds.
-    let switches = || {
-        let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
-        let status = tasks.map(|task| std::fs::read_to_string(task.join("status")).unwrap_or_default());
-        let of_it = status.filter(|status| status.contains("heist-limits")).collect::<String>();
-        let line =
-            of_it.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).expect("it is there");
-        line.rsplit('\t').next().unwrap().parse::<u64>().unwrap()
-    };
+    let word = all.iter().position(|&bits| bits != 0).expect("it runs somewhere");
+    let mut one = [0; 16];
+    one[word] = all[word] & all[word].wrapping_neg();
+    Some((all, one))
+}
+
+/// How often the thread that follows has gone to sleep.
+fn sleeps() -> u64 {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let status = tasks.map(|task| std::fs::read_to_string(task.join("status")).unwrap_or_default());
+    let of_it = status.filter(|status| status.contains("heist-limits")).collect::<String>();
+    let line = of_it.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).expect("it is there");
+    line.rsplit('\t').next().unwrap().parse().unwrap()
+}
+
+/// Waits until that thread sleeps because the pool is idle: it is not switched in for seconds.
+#[track_caller]
+fn wait_until_asleep() {
     let begun = Instant::now();
     loop {
-        let before = switches();
+        let before = sleeps();
         std::thread::sleep(Duration::from_millis(2500));
-        if switches() == before {
+        if sleeps() == before {
             break;
         }
         assert!(begun.elapsed() < Duration::from_secs(30), "it does not sleep");
     }
+}
+
+/// Keeps the pool busy until `n` are active.
+#[track_caller]
+fn busy_until(pool: &ThreadPool, n: usize) {
+    let begun = Instant::now();
+    while pool.active_num_threads() != n {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "{} are active, not {n}",
+            pool.active_num_threads()
+        );
+        pool.join(|| std::thread::sleep(Duration::from_millis(1)), || ());
+    }
+}
+
+#[test]
+fn a_busy_pool_follows_and_an_idle_one_sleeps() {
+    let _watch = watch!();
+    if child::case().is_none() {
+        return rerun("a_busy_pool_follows_and_an_idle_one_sleeps", None);
+    }
+    let Some((all, one)) = all_and_one() else { return };
+    let pool =
+        ThreadPoolBuilder::new().num_threads(2).max_num_threads(2).follow_limits(true).build().unwrap();
+    for _ in 0..2 {
+        set_mask(&one);
+        busy_until(&pool, 1);
+        set_mask(&all);
+        busy_until(&pool, 2);
+    }
+    wait_until_asleep();
+}
+
+/// The program's own threads are the only ones that work in the pool, and nobody is woken for them.
+#[test]
+fn a_pool_follows_that_is_busy_with_guests_alone() {
+    let _watch = watch!();
+    if child::case().is_none() {
+        return rerun("a_pool_follows_that_is_busy_with_guests_alone", None);
+    }
+    let Some((all, one)) = all_and_one() else { return };
+    set_mask(&one);
+    let pool = ThreadPoolBuilder::new().max_num_threads(2).follow_limits(true).guests(true).build().unwrap();
+    assert_eq!(pool.active_num_threads(), 1);
+    wait_until_asleep();
+    set_mask(&all);
+    pool.install(|| {
+        let begun = Instant::now();
+        while pool.active_num_threads() != 2 {
+            assert!(begun.elapsed() < Duration::from_secs(10), "a guest works, and nobody follows");
+            std::thread::yield_now();
+        }
+    });
+}
+
+/// No thread at all is the program's wish, and no limit's.
+#[test]
+fn a_pool_that_was_stopped_is_not_started_by_a_limit() {
+    let _watch = watch!();
+    if child::case().is_none() {
+        return rerun("a_pool_that_was_stopped_is_not_started_by_a_limit", None);
+    }
+    let Some((all, one)) = all_and_one() else { return };
+    set_mask(&one);
+    let pool = ThreadPoolBuilder::new().max_num_threads(2).follow_limits(true).build().unwrap();
+    // From here on it looks once more, within a second.
+    pool.join(|| (), || ());
+    pool.set_num_threads(0).unwrap();
+    set_mask(&all);
+    wait_until_asleep();
+    assert_eq!(pool.active_num_threads(), 0);
+    pool.set_num_threads(1).unwrap();
+    busy_until(&pool, 2);
+}
+
+#[test]
+fn a_limit_does_not_raise_what_the_variable_has_lowered() {
+    let _watch = watch!();
+    if child::case().is_none() {
+        return rerun("a_limit_does_not_raise_what_the_variable_has_lowered", Some("1"));
+    }
+    let Some((all, one)) = all_and_one() else { return };
+    set_mask(&one);
+    let pool =
+        ThreadPoolBuilder::new().num_threads(2).max_num_threads(2).follow_limits(true).build().unwrap();
+    assert_eq!(pool.active_num_threads(), 1);
+    set_mask(&all);
+    // It looks once a second while the pool is busy.
+    let before = sleeps();
+    while sleeps() < before + 4 {
+        pool.join(|| std::thread::sleep(Duration::from_millis(1)), || ());
+    }
+    assert_eq!(pool.active_num_threads(), 1);
+    // The program may.
+    pool.set_num_threads(2).unwrap();
+    assert_eq!(pool.active_num_threads(), 2);
 }
 
 #[test]

@@ -52,6 +52,27 @@ fn a_process_on_one_cpu_has_one_worker() {
     assert_eq!(ThreadPoolBuilder::new().num_threads(3).build().unwrap().current_num_threads(), 3);
 }
 
+/// A pool that does not say how many threads it starts with starts with no more than its most, wherever it runs.
+#[test]
+fn a_most_is_enough_to_say() {
+    let _watch = watch!();
+    let name = "a_most_is_enough_to_say";
+    if child::case().is_none() {
+        child::ends_well(child::child(module_path!(), name, "1").env("HEIST_NUM_THREADS", "5"));
+        return;
+    }
+    for (most, active) in [(3, 3), (5, 5), (7, 5)] {
+        let pool = ThreadPoolBuilder::new().max_num_threads(most).build().unwrap();
+        assert_eq!((pool.active_num_threads(), pool.current_num_threads()), (active, most));
+    }
+    // Who says both says something wrong.
+    let error = ThreadPoolBuilder::new().num_threads(4).max_num_threads(3).build().unwrap_err();
+    assert!(error.to_string().contains("max_num_threads(3) is less than the 4 threads"), "{error}");
+    let error =
+        ThreadPoolBuilder::new().num_threads(1).max_num_threads(3).max_threads(2).build().unwrap_err();
+    assert!(error.to_string().contains("raise it or lower max_num_threads"), "{error}");
+}
+
 /// A control group, which goes when the test does.
 struct Group(PathBuf);
 
