@@ -133,7 +133,7 @@ fn jobs_meet_beside_blocked_ones() {
     let _watch = watch!();
     for p in [1, 2, 4] {
         let pool = pool(p);
-        for _ in 0..rounds(p) / 200 {
+        for _ in 0..(rounds(p) / 200).max(1) {
             let meeting = Meeting::new(p);
             let (open, gate) = std::sync::mpsc::channel::<()>();
             let gate = std::sync::Mutex::new(gate);
@@ -164,7 +164,7 @@ fn parallelism_survives_waits() {
     let _watch = watch!();
     for p in [2, 4] {
         let pool = pool(p);
-        for _ in 0..rounds(p) / 500 {
+        for _ in 0..(rounds(p) / 500).max(1) {
             pool.install(|| {
                 join_tree(2 * p, &|| {
                     // Long enough for the waiter of the other half to lend its index.
