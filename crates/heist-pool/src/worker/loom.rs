@@ -264,7 +264,7 @@ fn sleep_against_an_injected_job() {
 /// The same with a job that the owner spawns into its own queue (PERMIT-E3, `idle_spawn_unfenced`).
 #[test]
 fn sleep_against_a_spawned_job() {
-    check(3, |first| {
+    check(2, |first| {
         let (pool, job) = (pool(2), Job::new());
         let queued = job.clone();
         let over = Arc::new(Parker::new());

@@ -11,11 +11,11 @@ use crate::rig::watchdog::watch;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Barrier;
 
-/// Rounds for `p` jobs: 10^5 for two; more than there are cores take a turn of the kernel's scheduler each.
+/// Rounds for `p` jobs: 50,000 for two; more than there are cores take a turn of the kernel's scheduler each.
 fn rounds(p: usize) -> usize {
     scaled(match p {
-        1 | 2 => 100_000,
-        3 | 4 => 10_000,
+        1 | 2 => 50_000,
+        3 | 4 => 5_000,
         _ => 1_000,
     })
 }

@@ -340,7 +340,7 @@ fn one_fork_against_a_thief() {
 /// Bugs hunted: as above, with a stack that is reset below a thief's feet.
 #[test]
 fn nested_forks_against_a_thief() {
-    check(3, |first| race(first, Asked, 2, &[&[Steal, Steal]]));
+    check(2, |first| race(first, Asked, 2, &[&[Steal, Steal]]));
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn force_against_share_all() {
 /// (`fork_force_beyond_the_end`).
 #[test]
 fn force_against_a_full_stack() {
-    check(2, |first| race(first, Calm, super::SLOTS + 1, &[&[Force, Steal, Steal, Steal, Steal, Steal]]));
+    check(2, |first| race(first, Calm, super::SLOTS + 1, &[&[Force, Steal, Steal]]));
 }
 
 /// Without an asymmetric barrier: every push and pop goes through the slow path.
