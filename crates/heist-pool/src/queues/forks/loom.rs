@@ -426,7 +426,7 @@ fn force_against_share_all() {
 /// (`fork_force_beyond_the_end`).
 #[test]
 fn force_against_a_full_stack() {
-    check(2, |first| race(first, Calm, super::SLOTS + 1, &[&[Force, Steal, Steal]]));
+    check(2, |first| race(first, Calm, super::SLOTS + 1, &[&[Force, Steal, Steal, Steal, Steal, Steal]]));
 }
 
 /// Without an asymmetric barrier: every push and pop goes through the slow path.
