@@ -4,6 +4,7 @@
 #
 #   check/loom.sh             all
 #   check/loom.sh FILTER      models whose name holds FILTER
+#   LOOM_MAX_PREEMPTIONS=3 check/loom.sh     more: at least so many preemptions in each execution, for hours
 #
 # Each model runs in a process of its own, because loom aborts on a deadlock; the longest come first, two at a time.
 set -euo pipefail
@@ -11,15 +12,13 @@ cd "$(dirname "$0")/.."
 . check/models.sh
 
 # Those that take longest, in this order; all others come after them. A model that is missing here is only begun later.
-longest="force_against_pops_and_a_request
-worker::loom::lend_and_resume
-worker::loom::sleep_against_an_answer
+longest="a_riser_that_forks_against_a_sleeper
 force_against_a_full_stack
+force_against_pops_and_a_request
 nested_forks_against_two_thieves
-two_forces_against_pops
+worker::loom::lend_and_resume
 taking_back_the_last_against_two_thieves
-force_against_pops_fenced
-ring::loom
+two_forces_against_pops
 nested_forks_against_a_thief
 a_force_on_behalf_of_another_thief"
 

@@ -9,6 +9,9 @@ export RUST_BACKTRACE=0
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom
 # How many models run at once. Each has one thread that computes.
 at_once=2
+# Seconds after which a model counts as hung; whoever asks for more preemptions than it has by itself waits.
+export limit_s=1800
+if [ -n "${LOOM_MAX_PREEMPTIONS:-}" ]; then limit_s=86400; fi
 
 # Builds the models; $binaries is then one line for each test binary.
 build_models() {
@@ -30,7 +33,7 @@ model() {
     local binary output code=0
     binary=$(binary_of "$1")
     # The inner shell's own message about an abort goes nowhere.
-    output=$( (timeout 900 "$binary" --exact "$2" --nocapture 2>&1) 2>/dev/null) || code=$?
+    output=$( (timeout "$limit_s" "$binary" --exact "$2" --nocapture 2>&1) 2>/dev/null) || code=$?
     echo "$output"
     if [ "$code" -eq 0 ] && ! grep -q '^test result: ok. 1 passed' <<<"$output"; then return 3; fi
     return "$code"

@@ -19,6 +19,8 @@ $src/worker/park.rs $src/worker/shared.rs $src/worker/wait.rs"
 allowed=$(cat "$root/check/mutate-orderings.allowed")
 
 export RUSTFLAGS="--cfg heist_model --cfg heist_loom" RUST_BACKTRACE=0
+# In every model, also in those that have fewer in CI.
+export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2}
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 tar cf - --exclude=./target --exclude=./.git --exclude=./bench . | tar xf - -C "$copy"
@@ -66,7 +68,7 @@ killer() {
     cargo test --profile model -p heist-pool --lib --no-run >"$copy/log" 2>&1 || { echo "does not build"; return; }
     binary=$(sed -n 's/.*Executable.*(\(.*\))/\1/p' "$copy/log")
     for model in $("$binary" --list 2>/dev/null | sed -n 's/: test$//p' | grep loom::); do
-        code=$( (timeout 120 "$binary" --exact "$model" >/dev/null 2>&1; echo $?) 2>/dev/null)
+        code=$( (timeout 600 "$binary" --exact "$model" >/dev/null 2>&1; echo $?) 2>/dev/null)
         if [ "$code" -ne 0 ]; then echo "$model"; return; fi
     done
 }

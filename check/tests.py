@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs all tests of the workspace, those of some crates once more in other settings, two test binaries at a time.
 
-Use: check/tests.py [NAME=VALUE:CRATE,CRATE...]...
+Use: check/tests.py ["NAME=VALUE NAME=VALUE...:CRATE,CRATE..."]...
 
-Each argument is a variable of the environment and the crates whose tests run once more with it. cargo builds everything
+Each argument is a setting, that is variables of the environment, and the crates whose tests run once more in it. cargo builds everything
 once, for the whole workspace: naming crates to it would choose other features of what they depend on, and build it all
 again. It would also run one binary after the other, and many of them wait for most of their time.
 
@@ -25,6 +25,8 @@ LONGEST = ["it", "own_process", "doc", "iter_drops", "heist_pool", "tick_virtual
 ALONE = ["regions"]
 # These run each other in fenced mode; here everything does.
 ARGUMENTS = ["--quiet", "--skip", "in_fenced_mode"]
+# What the compiler refuses is the same in all settings.
+ONCE = ["--skip", "must_not_compile"]
 
 
 def main():
@@ -34,8 +36,8 @@ def main():
     for argument in sys.argv[1:]:
         setting, _, wanted = argument.rpartition(":")
         wanted = set(wanted.split(","))
-        if "=" not in setting or not wanted <= crates:
-            sys.exit(f"{argument}: neither a variable nor crates with tests")
+        if not all("=" in variable for variable in setting.split()) or not wanted <= crates:
+            sys.exit(f"{argument}: not variables and crates with tests")
         runs += [run.again(setting) for run in runs if run.crate in wanted and not run.setting]
     runs.sort(key=lambda run: LONGEST.index(run.name) if run.name in LONGEST else len(LONGEST))
     failed = Queue([run for run in runs if run.name not in ALONE]).work(AT_ONCE)
@@ -65,7 +67,7 @@ class Run:
         self.crate, self.name, self.folder, self.command, self.setting = crate, name, folder, command, setting
 
     def again(self, setting):
-        return Run(self.crate, self.name, self.folder, self.command, setting)
+        return Run(self.crate, self.name, self.folder, [*self.command, *ONCE], setting)
 
     def __str__(self):
         return f"{self.crate} {self.name}" + (f" with {self.setting}" if self.setting else "")
@@ -73,9 +75,7 @@ class Run:
     def passes(self):
         """Whether it passes, and what it prints."""
         environment = dict(os.environ)
-        if self.setting:
-            name, _, value = self.setting.partition("=")
-            environment[name] = value
+        environment.update(variable.split("=", 1) for variable in self.setting.split())
         done = subprocess.run(
             self.command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, check=False,
@@ -115,9 +115,9 @@ class Queue:
         """The first that does not run yet; waits while all that is left does."""
         with self.change:
             while self.left:
-                busy = [run.command for run in self.running]
+                busy = [run.command[0] for run in self.running]
                 for run in self.left:
-                    if run.command not in busy:
+                    if run.command[0] not in busy:
                         self.left.remove(run)
                         self.running.append(run)
                         return run

@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 fn a_sleep_against_wakes() {
     for wakes in 1..=2 {
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(2);
+        builder.preemption_bound = builder.preemption_bound.max(Some(2));
         builder.check(move || {
             let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
             let wakers: Arc<[Mutex<Option<Waker>>; 2]> = Arc::new([Mutex::new(None), Mutex::new(None)]);

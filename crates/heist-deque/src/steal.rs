@@ -96,7 +96,7 @@ impl<T> FromIterator<Steal<T>> for Steal<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

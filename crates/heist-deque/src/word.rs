@@ -140,7 +140,7 @@ impl<const TAIL: u32, const LEN: u32> PackedWord<TAIL, LEN> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

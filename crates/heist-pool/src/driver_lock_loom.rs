@@ -55,7 +55,7 @@ fn park_in(driver: &DriverLock, parker: &Parker) -> bool {
 fn check(model: impl Fn(bool) + Send + Sync + Copy + 'static) {
     for sleeper_first in [true, false] {
         let mut builder = Builder::new();
-        builder.preemption_bound = Some(3);
+        builder.preemption_bound = builder.preemption_bound.max(Some(3));
         builder.check(move || model(sleeper_first));
     }
 }

@@ -83,7 +83,7 @@ fn set_against_wait_and_free() {
     for setter_first in [true, false] {
         for in_pool in [true, false] {
             let mut builder = Builder::new();
-            builder.preemption_bound = Some(3);
+            builder.preemption_bound = builder.preemption_bound.max(Some(3));
             builder.check(move || set_against_wait(setter_first, in_pool));
         }
     }

@@ -92,7 +92,7 @@ impl Waits {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

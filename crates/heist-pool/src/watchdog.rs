@@ -75,7 +75,7 @@ impl Pool {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use crate::clock::Clock;

@@ -485,7 +485,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use crate::Lost;

@@ -17,7 +17,7 @@ pub fn now_ns() -> u64 {
     Moment::now().ns_since(*START.get().get_or_init(Moment::settled))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use std::time::{Duration, Instant};

@@ -24,7 +24,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(feature = "output"), allow(rustdoc::broken_intra_doc_links))]
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod arbitrary;
 #[cfg(feature = "output")]
 mod binary;

@@ -104,7 +104,7 @@ fn stretches(events: &[Event]) -> (HashMap<usize, Vec<Kind>>, HashSet<usize>) {
     (begins, ends)
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use crate::{Lost, Trace};

@@ -31,7 +31,7 @@ fn check(model: impl Fn(bool) + Send + Sync + Copy + 'static) {
     let executions = Arc::new(AtomicUsize::new(0));
     for waiter_first in [true, false] {
         let mut builder = Builder::new();
-        builder.preemption_bound = Some(3);
+        builder.preemption_bound = builder.preemption_bound.max(Some(3));
         let executions = executions.clone();
         builder.check(move || {
             executions.fetch_add(1, Ordering::Relaxed);

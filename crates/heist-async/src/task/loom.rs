@@ -159,7 +159,7 @@ fn poll(handle: &mut JoinHandle<Output>, ear: &Arc<Ear>) -> Poll<Result<Output, 
 
 fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = builder.preemption_bound.max(Some(3));
     builder.check(model);
 }
 

@@ -246,7 +246,7 @@ impl fmt::Debug for Histogram {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

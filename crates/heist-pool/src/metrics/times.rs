@@ -114,7 +114,7 @@ impl Times {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

@@ -39,6 +39,6 @@ fn a_task_against_the_monitor_that_forgets() {
 #[test]
 fn two_tasks_against_the_monitor_that_forgets() {
     let mut builder = Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = builder.preemption_bound.max(Some(3));
     builder.check(|| queueing_against_forgetting(2));
 }

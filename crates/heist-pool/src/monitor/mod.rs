@@ -332,7 +332,7 @@ impl Monitor {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use heist_sync::StdArc as Arc;

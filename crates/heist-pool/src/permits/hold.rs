@@ -61,7 +61,7 @@ impl Hold {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

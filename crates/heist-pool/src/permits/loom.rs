@@ -10,7 +10,7 @@ fn check(preemptions: usize, model: impl Fn(bool) + Send + Sync + Copy + 'static
     let executions = Arc::new(AtomicUsize::new(0));
     for first in [true, false] {
         let mut builder = Builder::new();
-        builder.preemption_bound = Some(preemptions);
+        builder.preemption_bound = builder.preemption_bound.max(Some(preemptions));
         let counted = executions.clone();
         builder.check(move || {
             counted.fetch_add(1, Ordering::Relaxed);

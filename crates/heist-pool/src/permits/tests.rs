@@ -308,23 +308,22 @@ fn step(l: &mut Ledger, words: &Words, ts: &mut [T; 3], t: usize, verb: usize) -
 /// Every short sequence of steps of three threads over one permit and over two keeps P1 to P5.
 #[test]
 fn all_short_histories_keep_the_invariants() {
+    /// What the last step leads to is checked; all before it are scripts of their own.
     fn replay(permits: usize, script: &[(usize, usize)]) -> bool {
         let (mut l, words) = ledger(permits, false);
         let mut ts = [T::Running(None, false); 3];
-        for &(t, verb) in script {
-            if !step(&mut l, &words, &mut ts, t, verb) {
-                return false;
-            }
-            l.check();
-            for (t, state) in ts.iter().enumerate() {
-                // P1: whoever has observed an index holds it, until it gives it.
-                if let T::Running(Some(i), true) = state {
-                    assert!(words.get(*i).is_by(t as u16) && words.get(*i).is_observed(), "{script:?}");
-                }
-            }
-            let holds = |i: u16| ts.iter().enumerate().filter(|(t, _)| words.get(i).is_by(*t as u16)).count();
-            assert!((0..permits as u16).all(|i| holds(i) <= 1), "{script:?}");
+        if !script.iter().all(|&(t, verb)| step(&mut l, &words, &mut ts, t, verb)) {
+            return false;
         }
+        l.check();
+        for (t, state) in ts.iter().enumerate() {
+            // P1: whoever has observed an index holds it, until it gives it.
+            if let T::Running(Some(i), true) = state {
+                assert!(words.get(*i).is_by(t as u16) && words.get(*i).is_observed(), "{script:?}");
+            }
+        }
+        let holds = |i: u16| ts.iter().enumerate().filter(|(t, _)| words.get(i).is_by(*t as u16)).count();
+        assert!((0..permits as u16).all(|i| holds(i) <= 1), "{script:?}");
         true
     }
     fn extend(

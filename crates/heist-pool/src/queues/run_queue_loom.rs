@@ -43,7 +43,7 @@ fn ready(task: &Arc<Counted>) -> TaskRef {
 
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = builder.preemption_bound.max(Some(3));
     builder.check(model);
 }
 

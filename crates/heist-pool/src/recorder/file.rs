@@ -205,7 +205,7 @@ impl<W: Write + Send> Sink for FileSink<W> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use heist_trace::Kind;

@@ -363,7 +363,7 @@ fn note_panic(location: Option<&Location<'_>>) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

@@ -87,7 +87,7 @@ fn cycle_through(start: Node, edges: &HashMap<Node, Vec<Node>>) -> Option<Vec<No
     None
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::super::made_up::{pool, task, thread, waits};
     use super::*;

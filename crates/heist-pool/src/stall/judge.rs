@@ -57,7 +57,7 @@ fn has_lasted(nodes: &[Node], pools: &[PoolReport], tasks: &[TaskReport], limit:
     nodes.iter().all(|node| since(node).is_some_and(|since| since >= limit))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::super::made_up::{LASTED, in_job, pool, task, thread, waits};
     use super::*;

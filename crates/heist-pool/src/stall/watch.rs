@@ -203,7 +203,7 @@ fn look(limit: Duration, long: Duration) -> Report {
     Report { findings, pools: reports, tasks: tasks_now, calls, unknown }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use crate::stall::shown::{Node, PoolId};

@@ -358,7 +358,7 @@ impl WorkerShared {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
 

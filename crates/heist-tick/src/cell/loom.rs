@@ -20,7 +20,7 @@ const PERIOD_NS: u64 = u64::MAX / 4;
 fn check(model: impl Fn(bool) + Send + Sync + Copy + 'static) {
     for is_first in [true, false] {
         let mut builder = Builder::new();
-        builder.preemption_bound = Some(3);
+        builder.preemption_bound = builder.preemption_bound.max(Some(3));
         builder.max_branches = 10_000;
         builder.check(move || model(is_first));
     }

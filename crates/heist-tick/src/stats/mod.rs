@@ -20,5 +20,5 @@ pub(crate) use recorder::Recorder;
 pub use shown::{Distribution, Stats, Totals, WindowStats};
 pub use window::Window;
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests;

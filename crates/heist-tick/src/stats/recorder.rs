@@ -188,7 +188,7 @@ impl WindowStats {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::super::rings::Past;
     use super::*;

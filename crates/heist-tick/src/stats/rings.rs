@@ -141,7 +141,7 @@ fn clear_between<T: Slice>(ring: &mut [T], from: u64, to: u64) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

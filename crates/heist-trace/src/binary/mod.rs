@@ -19,7 +19,7 @@
 
 mod error;
 mod read;
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests;
 mod write;
 

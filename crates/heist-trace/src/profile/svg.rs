@@ -104,7 +104,7 @@ impl Profile {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use super::super::Figures;
     use super::*;

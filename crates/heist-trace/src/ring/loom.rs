@@ -1,10 +1,11 @@
-//! Every interleaving of a producer and a reader that loom knows of, on the smallest rings.
+//! Interleavings of a producer and a reader, on the smallest rings.
 //!
 //! Run with `RUSTFLAGS="--cfg heist_model --cfg heist_loom" cargo test -p heist-trace --release --lib loom`.
 
 use super::{Lost, Position, Ring};
 use crate::{Event, Kind};
 use heist_sync::{Arc, thread};
+use loom::model::Builder;
 
 /// Event number `n`, recognisable by either of its words.
 fn event(n: u64) -> Event {
@@ -19,7 +20,9 @@ fn check(from: u64, next: Position, lost: Lost, events: &[Event]) {
 }
 
 fn producer_against_reader(capacity: usize, before: u64, during: u64) {
-    loom::model(move || {
+    let mut builder = Builder::new();
+    builder.preemption_bound = builder.preemption_bound.max(Some(5));
+    builder.check(move || {
         let ring = Arc::new(Ring::new(capacity));
         (0..before).for_each(|n| ring.record(event(n)));
         let reader = thread::spawn({

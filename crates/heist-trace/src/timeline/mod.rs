@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 mod render;
 mod svg;
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests;
 
 pub use render::{Glyphs, Style};

@@ -129,7 +129,7 @@ impl std::fmt::Display for Escaped<'_> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests {
     use crate::{Event, Kind, Timeline, Trace};
 

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 const WORKERS: usize = 2;
 
 /// How long the workers compute, unless they are told to end.
-const COMPUTES: Duration = Duration::from_secs(3);
-const IN_TIME: Duration = Duration::from_millis(1500);
+const COMPUTES: Duration = Duration::from_secs(40);
+const IN_TIME: Duration = Duration::from_secs(20);
 
 /// All workers compute while it lives.
 struct Computing {

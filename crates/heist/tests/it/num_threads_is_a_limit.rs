@@ -1,5 +1,6 @@
 //! Promise 4, jobs: `num_threads` is how many jobs run at once, whatever they do. Programs rely on it for how many subprocesses or
-//! downloads there are, and these sleep most of the time.
+//! downloads there are, and these sleep most of the time: for longer than `tuning::LAST_RESORT_NS`, here,
+//! after which a pool that rescues would add a thread.
 
 use crate::rig::pool::pool;
 use crate::rig::watchdog::watch;
@@ -27,18 +28,18 @@ impl Most {
 }
 
 #[test]
-fn twenty_four_downloads_of_two_at_once() {
+fn eight_downloads_of_two_at_once() {
     let _watch = watch!();
     let (pool, most) = (pool(2), Most::default());
-    pool.scope(|s| (0..24).for_each(|_| s.spawn(|_| most.sleep(400))));
+    pool.scope(|s| (0..8).for_each(|_| s.spawn(|_| most.sleep(400))));
     most.check(2);
 }
 
 #[test]
-fn six_long_ones_of_two_at_once() {
+fn four_long_ones_of_two_at_once() {
     let _watch = watch!();
     let (pool, most) = (pool(2), Most::default());
-    pool.scope(|s| (0..6).for_each(|_| s.spawn(|_| most.sleep(1500))));
+    pool.scope(|s| (0..4).for_each(|_| s.spawn(|_| most.sleep(1300))));
     most.check(2);
 }
 
@@ -48,7 +49,7 @@ fn a_loop_of_four_at_once() {
     use heist::prelude::*;
     let _watch = watch!();
     let (pool, most) = (pool(4), Most::default());
-    pool.install(|| (0..12).into_par_iter().with_max_len(1).for_each(|_| most.sleep(1300)));
+    pool.install(|| (0..8).into_par_iter().with_max_len(1).for_each(|_| most.sleep(1300)));
     most.check(4);
 }
 
@@ -57,6 +58,6 @@ fn a_loop_of_four_at_once() {
 fn one_at_a_time() {
     let _watch = watch!();
     let (pool, most) = (pool(1), Most::default());
-    pool.scope(|s| (0..3).for_each(|_| s.spawn(|_| most.sleep(1400))));
+    pool.scope(|s| (0..2).for_each(|_| s.spawn(|_| most.sleep(1300))));
     most.check(1);
 }

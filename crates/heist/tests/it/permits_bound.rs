@@ -16,7 +16,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// A job from outside that has not run by then never will.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(30);
 
 /// How the pool came to have no spares.
 #[derive(Clone, Copy, Debug)]

@@ -491,7 +491,7 @@ fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
     let before = ticked.load(Ordering::SeqCst);
     wait_until("the tick goes on", || ticked.load(Ordering::SeqCst) > before);
     tick.cancel_and_wait();
-    assert!(*late.lock().unwrap() < Duration::from_secs(5), "{late:?}");
+    assert!(*late.lock().unwrap() < Duration::from_secs(30), "{late:?}");
     pool.set_num_threads(MOST).unwrap();
     assert_eq!(pool.broadcast(|c| c.index()), (0..MOST).collect::<Vec<_>>());
 }

@@ -6,6 +6,7 @@
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 
 use crate::rig::child;
+use crate::rig::usage::settled;
 use crate::rig::watchdog::watch;
 use heist::{ThreadPool, ThreadPoolBuilder, time};
 use std::time::Duration;
@@ -49,7 +50,7 @@ fn in_a_child(name: &str, body: impl FnOnce()) {
 /// What a pool does once at its start is over, and its monitor asleep if it has one.
 fn warm(pool: &ThreadPool) {
     pool.block_on(pool.spawn_task(time::sleep(Duration::from_millis(1)))).unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    settled();
 }
 
 /// Each wake costs the sleep of one worker and of the thread that waits for it, and a few more; not one of everybody else every

@@ -21,7 +21,7 @@ pub fn child(module: &str, name: &str, case: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
     command.args(["--exact", &test_name(module, name), "--nocapture", "--test-threads=1"]).env(CHILD, case);
     if std::env::var_os("HEIST_WATCHDOG_S").is_none() {
-        command.env("HEIST_WATCHDOG_S", "25");
+        command.env("HEIST_WATCHDOG_S", "120");
     }
     command
 }

@@ -108,7 +108,7 @@ fn forks() {
     let sizes = fib_sizes();
     // About 0.8 M jobs.
     let n = if cfg!(debug_assertions) { 21 } else { 27 };
-    let jobs_wanted = scaled(100_000_000);
+    let jobs_wanted = scaled(50_000_000);
     let (mut jobs, mut round) = (0, 0);
     while jobs < jobs_wanted {
         let mut random = generator(seed, round);
@@ -150,7 +150,7 @@ fn forks_deeper_than_the_stack() {
     let _watch = watch!();
     for size in [1, 2, 4] {
         let pool = ThreadPoolBuilder::new().num_threads(size).stack_size(256 << 20).build().expect("a pool");
-        for turns in 0..scaled(80) {
+        for turns in 0..scaled(30) {
             let ledger = Ledger::new(2 * LEVELS);
             pool.install(|| down(&ledger, 0, turns % 64));
             ledger.check_all_once(&format!("a stack of {LEVELS} forks, {size} workers"));
@@ -188,7 +188,7 @@ fn spawn_range_fifo<'s>(scope: &ScopeFifo<'s>, ledger: &'s Ledger, first: usize,
 fn scopes() {
     let _watch = watch!();
     let seed = base_seed("scopes");
-    let share = scaled(10_000_000) / SIZES.len();
+    let share = scaled(5_000_000) / SIZES.len();
     for (round, size) in SIZES.into_iter().enumerate() {
         let mut random = generator(seed, round as u64);
         let pool = pool(size);
@@ -213,7 +213,7 @@ fn scopes() {
 fn spawns_until_shutdown() {
     let _watch = watch!();
     let seed = base_seed("spawns_until_shutdown");
-    let share = scaled(6_000_000) / SIZES.len();
+    let share = scaled(3_000_000) / SIZES.len();
     for (round, size) in SIZES.into_iter().enumerate() {
         let mut random = generator(seed, round as u64);
         let mut left = share;
@@ -256,7 +256,7 @@ fn guests_come_and_go() {
         return;
     }
     const THREADS: usize = 100;
-    let calls = scaled(1_000_000) / THREADS;
+    let calls = scaled(500_000) / THREADS;
     let ran = AtomicUsize::new(0);
     let global = |i: usize| {
         let (a, b) = heist::join(|| ran.fetch_add(1, Ordering::Relaxed) < usize::MAX, || i & 1);
@@ -308,7 +308,7 @@ fn forks_from_outside() {
     let seed = base_seed("forks_from_outside");
     let sizes = fib_sizes();
     const N: usize = 6;
-    let calls = scaled(300_000) / SIZES.len();
+    let calls = scaled(150_000) / SIZES.len();
     for (round, size) in SIZES.into_iter().enumerate() {
         let pool = guest_pool(size);
         let ledger = Ledger::new(calls * sizes[N]);

@@ -362,7 +362,7 @@ fn random_programs_mean_what_they_mean_serially() {
         run_program(seed, round.parse().expect("HEIST_ROUND is a number"));
         return;
     }
-    let rounds = scaled(600) as u64;
+    let rounds = scaled(200) as u64;
     let mut nodes = 0;
     for round in 0..rounds {
         nodes += run_program(seed, round);

@@ -11,11 +11,11 @@ use crate::rig::watchdog::watch;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Barrier;
 
-/// Rounds for `p` jobs: 10^5 for two; more than there are cores take a turn of the kernel's scheduler each.
+/// Rounds for `p` jobs: 50,000 for two; more than there are cores take a turn of the kernel's scheduler each.
 fn rounds(p: usize) -> usize {
     scaled(match p {
-        1 | 2 => 100_000,
-        3 | 4 => 10_000,
+        1 | 2 => 50_000,
+        3 | 4 => 5_000,
         _ => 1_000,
     })
 }
@@ -133,7 +133,7 @@ fn jobs_meet_beside_blocked_ones() {
     let _watch = watch!();
     for p in [1, 2, 4] {
         let pool = pool(p);
-        for _ in 0..rounds(p) / 200 {
+        for _ in 0..(rounds(p) / 200).max(1) {
             let meeting = Meeting::new(p);
             let (open, gate) = std::sync::mpsc::channel::<()>();
             let gate = std::sync::Mutex::new(gate);
@@ -164,7 +164,7 @@ fn parallelism_survives_waits() {
     let _watch = watch!();
     for p in [2, 4] {
         let pool = pool(p);
-        for _ in 0..rounds(p) / 500 {
+        for _ in 0..(rounds(p) / 500).max(1) {
             pool.install(|| {
                 join_tree(2 * p, &|| {
                     // Long enough for the waiter of the other half to lend its index.

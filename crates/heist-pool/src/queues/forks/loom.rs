@@ -237,12 +237,12 @@ impl Thief {
     }
 }
 
-/// Both starting orders, with a bound on preemptions.
+/// Both starting orders, with a bound on preemptions, or a larger one from `LOOM_MAX_PREEMPTIONS`.
 fn check(preemptions: usize, model: impl Fn(bool) + Send + Sync + Copy + 'static) {
     let executions = Arc::new(AtomicUsize::new(0));
     for owner_first in [true, false] {
         let mut builder = Builder::new();
-        builder.preemption_bound = Some(preemptions);
+        builder.preemption_bound = builder.preemption_bound.max(Some(preemptions));
         builder.max_branches = 20_000;
         let executions = executions.clone();
         builder.check(move || {
@@ -340,7 +340,7 @@ fn one_fork_against_a_thief() {
 /// Bugs hunted: as above, with a stack that is reset below a thief's feet.
 #[test]
 fn nested_forks_against_a_thief() {
-    check(3, |first| race(first, Asked, 2, &[&[Steal, Steal]]));
+    check(2, |first| race(first, Asked, 2, &[&[Steal, Steal]]));
 }
 
 #[test]
@@ -403,7 +403,12 @@ fn force_against_pops_that_answer() {
 /// Bug hunted: the same, with a request from a third.
 #[test]
 fn force_against_pops_and_a_request() {
-    check(2, |first| race(first, Calm, 2, &[&[Force, Steal], &[Ask]]));
+    check(2, |first| race(first, Calm, 1, &[&[Force, Steal], &[Ask]]));
+}
+
+#[test]
+fn force_against_nested_pops_and_a_request() {
+    check(1, |first| race(first, Calm, 2, &[&[Force, Steal], &[Ask]]));
 }
 
 /// Bug hunted: a force against an owner that shares everything by itself and waits.
@@ -460,7 +465,7 @@ fn a_wait_against_the_end() {
 #[test]
 fn measured_halves_against_their_owner() {
     static MEASURED: AtomicUsize = AtomicUsize::new(0);
-    check(3, |owner_first| {
+    check(2, |owner_first| {
         in_models::set_on(true);
         let (stack, parker) = (Arc::new(Stack::default()), Arc::new(Parker::new()));
         let thief = Thief { stack: stack.clone(), parker: parker.clone() };

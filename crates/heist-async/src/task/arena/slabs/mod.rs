@@ -4,7 +4,7 @@ mod chunk;
 mod depot;
 mod magazine;
 
-#[cfg(test)]
+#[cfg(all(test, not(heist_model)))]
 mod tests;
 
 pub(in crate::task) use {
