@@ -183,6 +183,18 @@ fn a_terminal_has_colours_unless_the_user_wants_none() {
     }
 }
 
+/// No pool has so many workers, so nobody is told that one would.
+#[test]
+fn more_than_a_pool_can_have_is_an_error() {
+    let by_program = doctor(&["--skip-noise", "--workers", "99999999"]).output().unwrap();
+    let by_variable = doctor(&["--skip-noise"]).env("HEIST_NUM_THREADS", "99999999").output().unwrap();
+    for (output, by) in [(by_program, "--workers"), (by_variable, "HEIST_NUM_THREADS")] {
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(&format!("{by}=99999999 is more than a pool can have")), "{stderr}");
+    }
+}
+
 #[test]
 fn a_wrong_variable_is_an_error_and_no_warning() {
     let Output { status, stdout, stderr } =

@@ -340,7 +340,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 impl<S> ThreadPoolBuilder<S> {
     /// How many threads run at once; 0, the default, for as many as there are CPUs to use.
     ///
-    /// `HEIST_NUM_THREADS` in the environment can lower it. With 0, it is `HEIST_NUM_THREADS`, or else `RAYON_NUM_THREADS`, or
+    /// `HEIST_NUM_THREADS` in the environment, or else `RAYON_NUM_THREADS`, can lower it. With 0, it is that variable, or
     /// else what the machine allows: the CPUs of the calling thread and of its control group, the CPU quota of that group and of all above it,
     /// and the threads that may still be started.
     ///

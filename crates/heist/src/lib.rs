@@ -39,7 +39,7 @@
 //! # The global pool
 //!
 //! It starts on first use, with as many workers as affinity and control groups allow. `HEIST_NUM_THREADS` in the environment, or else
-//! `RAYON_NUM_THREADS`, says otherwise; `HEIST_NUM_THREADS` also lowers what code asks for. [`ThreadPoolBuilder::build_global`] sets it up
+//! `RAYON_NUM_THREADS`, says otherwise, and also lowers what code asks for. [`ThreadPoolBuilder::build_global`] sets it up
 //! by hand.
 //!
 //! # Indices

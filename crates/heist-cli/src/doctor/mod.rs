@@ -68,6 +68,13 @@ impl From<&ArgMatches> for Arguments {
 /// Looks at everything and tells about it.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<ExitCode, Box<dyn Error>> {
     let facts = Facts::gather(arguments.workers, arguments.root.as_deref(), !arguments.skip_noise)?;
+    let (asked, most) = (facts.decision.workers, heist::max_num_threads());
+    if asked > most {
+        let by = facts.decision.variable().unwrap_or("--workers");
+        return Err(
+            format!("{by}={asked} is more than a pool can have, which is {most}; ask for fewer").into()
+        );
+    }
     let warnings = warnings::of(&facts);
     if arguments.json {
         json::write(&facts, &warnings, out)?;

@@ -200,20 +200,20 @@ impl Decision {
     }
 }
 
-/// Who says how many: the program, or heist's variable if that is less or the program does not say, or the first of rayon's.
+/// Who says how many: the program, or the environment if that says less or the program does not say. There heist's variable comes before
+/// rayon's.
 fn wish(inputs: &[Input]) -> Option<(usize, usize)> {
     let number = |is_it: &dyn Fn(&Input) -> bool| {
         let at = inputs.iter().position(is_it)?;
         Some((at, inputs[at].allows.workers()?))
     };
     let program = number(&|input| input.kind == Kind::Program);
-    let own = number(&|input| input.source == OWN_VARIABLE);
-    match (program, own) {
-        (Some(program), Some(own)) => Some(if own.1 < program.1 { own } else { program }),
-        (program, own) => program.or(own).or_else(|| {
-            let is_rayons = |input: &Input| input.kind == Kind::Variable && input.source != OWN_VARIABLE;
-            number(&|input| is_rayons(input) && input.allows != Allows::Unknown)
-        }),
+    let is_rayons = |input: &Input| input.kind == Kind::Variable && input.source != OWN_VARIABLE;
+    let variable = number(&|input| input.source == OWN_VARIABLE)
+        .or_else(|| number(&|input| is_rayons(input) && input.allows != Allows::Unknown));
+    match (program, variable) {
+        (Some(program), Some(variable)) => Some(if variable.1 < program.1 { variable } else { program }),
+        (program, variable) => program.or(variable),
     }
 }
 
