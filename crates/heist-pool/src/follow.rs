@@ -26,9 +26,9 @@ impl Follower {
     pub fn start(&self, pool: &Arc<Pool>) -> io::Result<()> {
         // The environment lowers it for good. Its variable has been read before: it is a number.
         let most = Decision::for_pool(pool.parallelism()).map_or(pool.parallelism(), |most| most.workers);
-        let (pool, is_asleep) = (Arc::downgrade(pool), Arc::clone(&self.is_asleep));
         let mut limits = Limits::new();
-        let allowed = limits.workers(0);
+        let allowed = limits.workers(pool.threads().live());
+        let (pool, is_asleep) = (Arc::downgrade(pool), Arc::clone(&self.is_asleep));
         let run = Box::new(move || follow(&pool, &is_asleep, limits, allowed, most));
         let handle = heist_sync::start_thread("heist-limits", run)?;
         let _ = self.thread.set(handle.thread().clone());

@@ -54,13 +54,17 @@ fn all_and_one() -> Option<(Mask, Mask)> {
     Some((all, one))
 }
 
-/// How often the thread that follows has gone to sleep.
+/// How often the thread that follows has gone to sleep. Waits until it has its name.
 fn sleeps() -> u64 {
-    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
-    let status = tasks.map(|task| std::fs::read_to_string(task.join("status")).unwrap_or_default());
-    let of_it = status.filter(|status| status.contains("heist-limits")).collect::<String>();
-    let line = of_it.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).expect("it is there");
-    line.rsplit('\t').next().unwrap().parse().unwrap()
+    loop {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+        let status = tasks.map(|task| std::fs::read_to_string(task.join("status")).unwrap_or_default());
+        let of_it = status.filter(|status| status.contains("heist-limits")).collect::<String>();
+        if let Some(line) = of_it.lines().find(|line| line.starts_with("voluntary_ctxt_switches")) {
+            return line.rsplit('\t').next().unwrap().parse().unwrap();
+        }
+        std::thread::yield_now();
+    }
 }
 
 /// Waits until that thread sleeps because the pool is idle: it is not switched in for seconds.
