@@ -375,4 +375,28 @@ mod tests {
         assert!(is_started && lock(&monitor.requests).is_started);
         assert_eq!(lock(&monitor.requests).asked.len(), 2, "both are watched now");
     }
+
+    /// A poll that is short ends before the monitor would look, and then it does not. What somebody else has asked for stays.
+    #[test]
+    fn a_driver_that_is_attended_again_wakes_nobody() {
+        let monitor: &'static Monitor = Box::leak(Box::new(Monitor::new()));
+        // By nobody: the test looks at what it would do.
+        lock(&monitor.requests).is_started = true;
+        let [first, second] =
+            [(); 2].map(|()| Arc::downgrade(&Pool::new(Config { parallelism: 1, ..Config::default() })));
+        let rings = || lock(&monitor.requests).rings;
+        monitor.ask(Weak::clone(&first), true);
+        assert!(rings().is_some(), "it looks in a while");
+        monitor.withdraw(&second);
+        assert!(rings().is_some(), "the other pool's driver is another matter");
+        monitor.withdraw(&first);
+        assert_eq!(rings(), None, "it sleeps on");
+        monitor.ask(Weak::clone(&first), false);
+        let at = rings();
+        monitor.ask(Weak::clone(&first), true);
+        monitor.ask(Weak::clone(&first), true);
+        monitor.withdraw(&first);
+        assert_eq!((rings(), lock(&monitor.requests).asked.len()), (at, 1), "a task waits, too");
+        assert!(at.is_some());
+    }
 }

@@ -74,32 +74,6 @@ fn a_task_that_wakes_twenty_times_a_second() {
     });
 }
 
-/// Short polls are over before the monitor would look: it sleeps through them. On a busy machine a poll may stand still for so long that it
-/// does look, but not each time.
-#[test]
-fn short_polls_do_not_wake_the_monitor() {
-    let _watch = watch!();
-    if child::case().is_none() {
-        let mut child = child::child(module_path!(), "short_polls_do_not_wake_the_monitor", "1");
-        // Without the system's help, who asks the monitor wakes it.
-        child::ends_well(child.env_remove("HEIST_OS_HINTS"));
-        return;
-    }
-    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    warm(&pool);
-    let sleeps = || {
-        let naps = async {
-            for _ in 0..40 {
-                time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        cost(|| pool.block_on(pool.spawn_task(naps)).unwrap()).sleeps
-    };
-    // One of a worker for each, and some of whoever waits for the task.
-    let tries: Vec<_> = std::iter::repeat_with(sleeps).take(20).take_while(|&sleeps| sleeps >= 60).collect();
-    assert!(tries.len() < 20, "40 wakes have made threads sleep {tries:?} times");
-}
-
 /// The same with jobs.
 #[test]
 fn a_job_twenty_times_a_second() {
