@@ -63,6 +63,7 @@ idle_spawn_unfenced          pool worker::loom::sleep_against_a_spawned_job
 idle_broadcast_left          pool worker::loom::a_broadcast_to_a_sleeper_against_the_last_searcher
 idle_riser_asks_nobody       pool worker::loom::a_riser_that_forks_against_a_sleeper
 idle_alone_is_believed       pool worker::loom::a_riser_that_forks_against_a_sleeper
+idle_guest_never_looks       pool worker::loom::a_guest_that_leaves_beside_a_busy_thread
 
 ring_take_without_cas        pool queues::run_queue::loom::ring_pop_against_a_thief queues::run_queue::loom::ring_two_thieves
 parker_unpark_forgets_elsewhere       pool driver_lock::loom::a_permit_against_sleeping_in_the_driver driver_lock::loom::two_permits_against_sleeping_in_the_driver

@@ -156,7 +156,7 @@ impl<T> Folder<T> for NodesFolder<T> {
 /// Every stretch encodes its own characters.
 impl ParallelExtend<char> for String {
     fn par_extend<I: IntoParallelIterator<Item = char>>(&mut self, par_iter: I) {
-        let parts: LinkedList<String> = par_iter.into_par_iter().drive_unindexed(Bins::new());
+        let parts = par_iter.into_par_iter().drive_unindexed(Bins::<String>::new()).into_list();
         self.reserve(parts.iter().map(String::len).sum());
         self.extend(parts);
     }

@@ -328,6 +328,20 @@ impl Permits {
         self.announce(pool, WokenFor::Job);
     }
 
+    /// As [`ask_and_look`](Self::ask_and_look), for a thread that has given `index` up and leaves, with nothing of its own behind it.
+    pub fn look_back(&self, pool: &Pool, me: u16, index: u16, is_alone: bool) -> bool {
+        // ORDERING(PERMIT-E3): as there.
+        fence(Ordering::SeqCst);
+        let all_sleep = is_alone && self.counters() == Counters::new(pool.parallelism());
+        // LIVENESS: all sleep, and all permits are free. Whoever has queued something while we had ours has read the counters behind its
+        // fence. If one was free, it has seen to it that somebody searches. If none was, another thread has given one up since and has
+        // looked, because it was not alone: we were there. Only a job for the holder of our index is for us to look for.
+        if all_sleep && pool.parallelism() > 1 || is_planted("idle_guest_never_looks") {
+            return !pool.queues().broadcasts(index).is_empty();
+        }
+        self.ask_and_look(pool, me, is_alone)
+    }
+
     /// Asks every thread to look for sleepers at its next push, and looks whether there is work already. `is_alone`: all threads slept
     /// when the caller gave its permit up.
     pub fn ask_and_look(&self, pool: &Pool, me: u16, is_alone: bool) -> bool {

@@ -9,27 +9,29 @@
 use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::forks::hot;
-use crate::queues::job::{Callee, halt_unwinding};
-use crate::worker::{Doing, Role, Vacant, Worker};
+use crate::queues::job::{Callee, Payload, halt_unwinding};
+use crate::worker::{Doing, Role, Worker};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::Ordering;
 use heist_sync::process::Origin;
 use heist_sync::thread_local;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::sync::Weak;
 
 thread_local! {
-    /// The place of this thread's last visit, kept for the next one: a fork stack is large.
-    static KEPT: RefCell<Option<Place>> = const { RefCell::new(None) };
+    /// What is left of this thread's last visit, kept for the next one: a fork stack is large, and to make a worker takes as long as a short
+    /// loop.
+    static KEPT: Cell<Option<Box<Kept>>> = const { Cell::new(None) };
     /// The pool that this thread belongs to for good.
     static JOINED: RefCell<Option<Box<Joined>>> = const { RefCell::new(None) };
 }
 
-/// An entry in a pool's table that no thread uses. It does not keep the pool.
-struct Place {
+/// The worker of a thread that visits a pool now and then. It does not keep the pool.
+struct Kept {
     pool: Weak<Pool>,
-    /// `None` only while it is dropped, or used.
-    entry: Option<Vacant>,
+    /// Its own reference to the pool is not counted, so it is never dropped, and is used in visits only.
+    worker: ManuallyDrop<Worker>,
     /// The lowest address of this thread's stack, if known.
     stack_end: Option<usize>,
     origin: Origin,
@@ -38,26 +40,59 @@ struct Place {
 /// A guest has at least this much stack left: what runs in a pool may count on a worker's.
 const STACK_LEAST: usize = 512 << 10;
 
-impl Place {
-    fn of(pool: &Arc<Pool>) -> Option<Self> {
+impl Kept {
+    #[cold]
+    fn of(pool: &Arc<Pool>) -> Option<Box<Self>> {
         let entry = pool.threads().table().enrol()?;
-        let stack_end = pool.system().stack_end();
-        Some(Self { pool: Arc::downgrade(pool), entry: Some(entry), stack_end, origin: Origin::here() })
+        // SAFETY: it is not counted, and not dropped. Whoever visits has one that is; between visits the weak one keeps the address.
+        let uncounted = unsafe { Arc::from_raw(Arc::as_ptr(pool)) };
+        Some(Box::new(Self {
+            pool: Arc::downgrade(pool),
+            worker: ManuallyDrop::new(Worker::new(uncounted, entry, Role::Guest)),
+            stack_end: pool.system().stack_end(),
+            origin: Origin::here(),
+        }))
+    }
+
+    fn is_of(&self, pool: &Arc<Pool>) -> bool {
+        std::ptr::eq(self.pool.as_ptr(), Arc::as_ptr(pool))
     }
 
     fn has_stack(&self) -> bool {
         let here = std::ptr::from_ref(&self).addr();
         self.stack_end.is_none_or(|end| here.saturating_sub(end) >= STACK_LEAST)
     }
+
+    /// Calls `callee` with a permit that no thread uses. `None` if there is none.
+    fn visit(&self, pool: &Pool, callee: &mut Callee<'_>) -> Option<Result<(), Payload>> {
+        let worker = &self.worker;
+        let mut open = pool.permits().open();
+        let index = open.borrow(worker.shared().id())?;
+        pool.threads().count_guest(&open);
+        drop(open);
+        let mut result = Ok(());
+        // SAFETY: it stays in its box, and `leave` comes below; the closure cannot unwind past it.
+        unsafe { enter(worker, index) };
+        worker.run_visit(|| result = halt_unwinding(callee));
+        if worker.is_orphan() {
+            worker.end_visit_of_orphan();
+        } else {
+            leave(worker);
+        }
+        Some(result)
+    }
 }
 
-impl Drop for Place {
+impl Drop for Kept {
     fn drop(&mut self) {
         if self.origin.is_foreign() {
             // There is no table to give it back to, and others may point to it.
-            return std::mem::forget(self.entry.take());
+            return;
         }
-        if let (Some(pool), Some(entry)) = (self.pool.upgrade(), self.entry.take()) {
+        // SAFETY: here only.
+        let (uncounted, entry) = unsafe { ManuallyDrop::take(&mut self.worker) }.vacate();
+        std::mem::forget(uncounted);
+        if let Some(pool) = self.pool.upgrade() {
             pool.threads().table().vacate(entry);
         }
     }
@@ -66,7 +101,6 @@ impl Drop for Place {
 /// # Safety
 /// `worker` stays where it is until [`leave`], which comes on this thread.
 unsafe fn enter(worker: &Worker, index: u16) {
-    worker.pool().threads().guests.fetch_add(1, Ordering::Relaxed);
     // SAFETY: by the caller.
     unsafe { worker.enter(Some(index), false) };
     // What runs here, from its first moment, is the program's.
@@ -76,7 +110,6 @@ unsafe fn enter(worker: &Worker, index: u16) {
 fn leave(worker: &Worker) {
     worker.shared().set_doing(Doing::Loop);
     worker.leave();
-    worker.pool().threads().guests.fetch_sub(1, Ordering::Relaxed);
     if let Some(clock) = worker.pool().clock().manual() {
         clock.tend();
     }
@@ -113,42 +146,21 @@ pub fn visit(pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
     if pool.permits().count(Count::Free) == 0 || !pool.threads().takes_guests() {
         return false;
     }
-    let kept = KEPT.try_with(|kept| kept.borrow_mut().take()).unwrap_or(None);
-    let is_here = |place: &Place| std::ptr::eq(place.pool.as_ptr(), Arc::as_ptr(pool));
-    let Some(mut place) = kept.filter(is_here).or_else(|| Place::of(pool)) else { return false };
-    let mut result = Ok(());
-    let mut index = None;
-    if place.has_stack()
-        && let Some(entry) = place.entry.take()
-    {
-        index = pool.permits().open().borrow(entry.shared.id());
-        place.entry = Some(match index {
-            None => entry,
-            Some(index) => {
-                let worker = Worker::new(Arc::clone(pool), entry, Role::Guest);
-                // SAFETY: it stays in this frame, and `leave` comes below; the closure cannot unwind past it.
-                unsafe { enter(&worker, index) };
-                worker.run_visit(|| result = halt_unwinding(callee));
-                if worker.is_orphan() {
-                    worker.end_visit_of_orphan();
-                    // The guest is the parent's, and has not left. Neither its place nor its pool is ever used again here.
-                    std::mem::forget((worker, place));
-                    return match result {
-                        Ok(()) => true,
-                        Err(payload) => std::panic::resume_unwind(payload),
-                    };
-                }
-                leave(&worker);
-                worker.vacate().1
-            }
-        });
+    let kept = KEPT.try_with(Cell::take).unwrap_or(None).filter(|kept| kept.is_of(pool));
+    let Some(kept) = kept.or_else(|| Kept::of(pool)) else { return false };
+    let result = if kept.has_stack() { kept.visit(pool, callee) } else { None };
+    if kept.origin.is_foreign() {
+        // The guest is the parent's, and has not left. Neither its place nor its pool is ever used again here.
+        std::mem::forget(kept);
+    } else {
+        // While the thread ends there is nowhere to keep it; it is dropped here.
+        let _ = KEPT.try_with(|place| place.set(Some(kept)));
     }
-    // While the thread ends there is nowhere to keep it; it is dropped here.
-    let _ = KEPT.try_with(|kept| *kept.borrow_mut() = Some(place));
-    if let Err(payload) = result {
-        std::panic::resume_unwind(payload);
+    match result {
+        Some(Ok(())) => true,
+        Some(Err(payload)) => std::panic::resume_unwind(payload),
+        None => false,
     }
-    index.is_some()
 }
 
 /// The calling thread becomes one of `pool`'s, with `index`, until it ends. False if it belongs to a pool already.
@@ -160,8 +172,11 @@ pub fn adopt_current_thread(pool: &Arc<Pool>, index: usize) -> bool {
         return false;
     }
     let Some(entry) = pool.threads().table().enrol() else { return false };
-    let got = pool.permits().open().acquire(entry.shared.id(), index);
+    let mut open = pool.permits().open();
+    let got = open.acquire(entry.shared.id(), index);
     debug_assert_eq!(got, Some(index));
+    pool.threads().count_guest(&open);
+    drop(open);
     let joined = Box::new(Joined(Some(Worker::new(Arc::clone(pool), entry, Role::Guest))));
     if let Some(worker) = &joined.0 {
         worker.shared().own().is_maker.store(true, Ordering::Relaxed);

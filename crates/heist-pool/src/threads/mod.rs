@@ -11,6 +11,7 @@ pub use named::{Closure, ClosureKind, ThreadNow, ThreadState, named};
 pub use start::ThreadStart;
 pub use table::{MOST, Table};
 
+use crate::permits::Open;
 use crate::pool::{Config, Pool};
 use heist_os::{CpuMask, System};
 use heist_policy::tuning;
@@ -35,7 +36,7 @@ pub struct Threads {
     phase: AtomicU8,
     /// Threads with the loop at the bottom.
     live: AtomicUsize,
-    /// Other threads that have joined in.
+    /// Other threads that have joined in. Changed while the ledger is open.
     pub(crate) guests: AtomicUsize,
     /// Whether others may.
     takes_guests: AtomicBool,
@@ -90,6 +91,16 @@ impl Threads {
     /// How many of these are threads of the program's own.
     pub(crate) fn guests(&self) -> usize {
         self.guests.load(Ordering::Relaxed)
+    }
+
+    /// A thread of the program's own has got a permit, to work in the pool.
+    pub(crate) fn count_guest(&self, _: &Open<'_>) {
+        self.guests.store(self.guests() + 1, Ordering::Relaxed);
+    }
+
+    /// It has given it back, and leaves.
+    pub(crate) fn uncount_guest(&self, _: &Open<'_>) {
+        self.guests.store(self.guests() - 1, Ordering::Relaxed);
     }
 
     /// Whether a thread of the program's own may work in the pool.

@@ -8,6 +8,7 @@
 //! take its rest. Only where no permit is active at all does it wait as long as that is so.
 
 use super::Worker;
+use super::permit::Lends;
 use super::shared::{Doing, Role};
 use crate::metrics::WorkerState;
 use crate::permits::Count;
@@ -25,6 +26,15 @@ pub(super) struct Aside {
     turns: Cell<u32>,
     /// It has gone on without a permit. There may be as many again as ever, and others have them.
     is_left_out: Cell<bool>,
+}
+
+impl Aside {
+    /// The thread leaves. If it comes again, that is another time.
+    pub fn forget(&self) {
+        self.until.set(None);
+        self.turns.set(0);
+        self.is_left_out.set(false);
+    }
 }
 
 impl Worker {
@@ -57,7 +67,7 @@ impl Worker {
         let doing = me.shared.set_doing(Doing::Wait);
         let spent = me.spend_on(WorkerState::Waiting);
         // Shares everything, and leaves the permit to those who have asked for its index.
-        let lent = self.permit.lend(me, false);
+        let lent = self.permit.lend(me, Lends::Awake);
         let turns = self.aside.turns.replace(0);
         let since = Instant::now();
         let is_over = || since.elapsed().as_nanos() >= u128::from(tuning::ASIDE_NS << turns);

@@ -6,6 +6,7 @@
 mod ticks;
 
 use super::park::Slept;
+use super::permit::Lends;
 use super::{Doing, Role, Worker};
 use crate::driver::{Driver, Patience};
 use crate::permits::{Count, Counters};
@@ -284,6 +285,60 @@ fn sleep_against_a_spawned_job() {
     });
 }
 
+/// A guest with the permit 0 queues `job` and leaves, while `sleeper` goes to sleep.
+fn a_guest_leaves(sleeper_first: bool, pool: &Arc<Pool>, job: &Arc<Job>, sleeper: Box<dyn FnOnce() + Send>) {
+    let (pool, queued) = (pool.clone(), job.clone());
+    let guest = move || {
+        let entry = pool.threads().table().enrol().unwrap();
+        let mut open = pool.permits().open();
+        assert_eq!(open.acquire(entry.shared.id(), 0), Some(0));
+        pool.threads().count_guest(&open);
+        drop(open);
+        let worker = Worker::new(pool.clone(), entry, Role::Guest);
+        // SAFETY: as in `enrol`.
+        unsafe { worker.enter(Some(0), false) };
+        pool.inject(queued.queued());
+        worker.permit.give_up(&worker.me);
+    };
+    if sleeper_first {
+        let guest = thread::spawn(guest);
+        sleeper();
+        guest.join().unwrap();
+    } else {
+        let sleeper = thread::spawn(sleeper);
+        guest();
+        sleeper.join().unwrap();
+    }
+    assert_eq!(job.runs(), 1);
+}
+
+/// A thread goes to sleep while a guest queues something and leaves: one of the two sees to it, also if the guest does not look.
+#[test]
+fn a_guest_that_leaves_against_a_sleeper() {
+    check(3, |first| {
+        let pool = pool(2);
+        a_guest_leaves(first, &pool, &Job::new(), sleeper(&pool, 1));
+    });
+}
+
+/// The same while the other permit is in use, so that what the guest queues is announced to nobody.
+///
+/// Bug hunted: the guest leaves as if all others slept (`idle_guest_never_looks`).
+#[test]
+fn a_guest_that_leaves_beside_a_busy_thread() {
+    check(3, |first| {
+        let pool = pool(2);
+        let busy = pool.threads().table().enrol().unwrap();
+        assert_eq!(pool.permits().open().acquire(busy.shared.id(), 1), Some(1));
+        pool.threads().guests.fetch_add(1, Ordering::Relaxed);
+        let sleeper = {
+            let pool = pool.clone();
+            move || enrol(&pool, sleep_until_found)
+        };
+        a_guest_leaves(first, &pool, &Job::new(), Box::new(sleeper));
+    });
+}
+
 /// Two threads go to sleep while two jobs come, one after the other.
 ///
 /// Bug hunted: the last searcher finds the first job and wakes nobody for the second, whose maker had relied on it
@@ -554,7 +609,7 @@ fn a_grant_of_another_permit_against_the_end_of_an_observed_wait() {
                 open.grant(pool.threads().table(), grant, heist_os::WokenFor::Job);
             };
             assert_eq!(worker.index(), Some(0));
-            let lent = worker.permit.lend(&worker.me, true);
+            let lent = worker.permit.lend(&worker.me, Lends::Asleep);
             grant(0);
             assert!(worker.permit.take_granted_to_help(&worker.me));
             worker.permit.help(|| {
@@ -564,7 +619,7 @@ fn a_grant_of_another_permit_against_the_end_of_an_observed_wait() {
                 });
                 assert_eq!(worker.permit.index(), Some(1));
             });
-            assert_eq!(worker.permit.lend(&worker.me, true), Some(1));
+            assert_eq!(worker.permit.lend(&worker.me, Lends::Asleep), Some(1));
             grant(1);
             worker.permit.resume(&worker.me, lent);
             assert_eq!(worker.index(), Some(0), "the same before and after a wait");

@@ -164,7 +164,9 @@ impl Me {
 
     /// Everything that is queued here goes to the injectors: this thread has no permit to run it with.
     pub fn hand_in(&self) {
-        while let Some(job) = self.spawned.pop() {
+        while !self.spawned.is_empty()
+            && let Some(job) = self.spawned.pop()
+        {
             self.pool.requeue(job);
         }
         self.hand_in_tasks();

@@ -130,8 +130,12 @@ impl Worker {
         self.permit.give_up(&self.me);
         debug_assert!(spawned.is_empty() && !shared.has_tasks());
         shared.stack.leave(hot);
-        pool.permits().words().move_out(shared.id());
-        self.me.spend_on(WorkerState::Gone);
+        if self.permit.is_guest() {
+            self.aside.forget();
+        } else {
+            pool.permits().words().move_out(shared.id());
+            self.me.spend_on(WorkerState::Gone);
+        }
     }
 
     /// The entry, for the next thread.

@@ -32,6 +32,17 @@ pub(super) struct OwnPermit {
     plain: Role,
 }
 
+/// In what a thread gives its permit away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lends {
+    /// In a wait: it sleeps, and can be woken to help where no other thread can be had, unless it does so already for too many waits.
+    Asleep,
+    /// In something else, after which it goes on.
+    Awake,
+    /// It leaves the pool.
+    Leaving,
+}
+
 /// What is put aside while something runs on top of a wait, or inside of `blocking`.
 #[must_use]
 pub(super) struct Aside {
@@ -222,10 +233,11 @@ impl OwnPermit {
         self.index.get().is_some()
     }
 
-    /// Shares everything and gives the permit away, if this thread has one: returns its index. `is_asleep`: the thread sleeps, and
-    /// can be woken to help where no other thread can be had, unless it does so already for too many waits.
-    pub fn lend(&self, me: &Me, is_asleep: bool) -> Option<u16> {
-        me.share_all();
+    /// Shares everything and gives the permit away, if this thread has one: returns its index.
+    pub fn lend(&self, me: &Me, lends: Lends) -> Option<u16> {
+        if lends != Lends::Leaving {
+            me.share_all();
+        }
         let (permits, threads) = (me.permits(), me.pool.threads());
         let mut open = permits.open();
         let mut index = self.index.get();
@@ -238,13 +250,16 @@ impl OwnPermit {
         // Inside of `blocking` the permit has been lent before.
         let lent = held.or_else(|| self.is_blocking.get().then(|| me.shared.home()));
         if let Some(index) = lent
-            && is_asleep
+            && lends == Lends::Asleep
             && self.helping.get() < tuning::HELP_DEPTH_MOST
         {
             open.wait(me.id(), index);
             self.is_lender.set(true);
         }
         let is_alone = self.is_guest() && open.parked().len() + 1 == threads.live();
+        if self.is_guest() && lends == Lends::Leaving {
+            threads.uncount_guest(&open);
+        }
         open.hand_over(threads.table(), grant);
         if let Some(index) = held {
             me.pool.hasten_given_up(index);
@@ -260,7 +275,14 @@ impl OwnPermit {
             me.trace(Kind::Lend, u32::from(index));
         }
         // As in `Sleep::sleep`: a permit is free, and nobody searches for it.
-        if lent.is_some() && grant.is_none() && permits.ask_and_look(&me.pool, me.id(), is_alone) {
+        let is_visible = match lent {
+            Some(index) if grant.is_none() && lends == Lends::Leaving => {
+                permits.look_back(&me.pool, me.id(), index, is_alone)
+            }
+            Some(_) if grant.is_none() => permits.ask_and_look(&me.pool, me.id(), is_alone),
+            _ => false,
+        };
+        if is_visible {
             permits.wake_visible(&me.pool);
         }
         held
@@ -402,7 +424,7 @@ impl OwnPermit {
     pub fn give_up(&self, me: &Me) {
         me.hand_in();
         self.is_observed.set(false);
-        let _ = self.lend(me, false);
+        let _ = self.lend(me, Lends::Leaving);
         self.set_role(me, self.plain);
     }
 }

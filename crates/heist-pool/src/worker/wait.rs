@@ -3,6 +3,7 @@
 
 use super::Worker;
 use super::find::{Found, Memory, Unanswered, What};
+use super::permit::Lends;
 use super::shared::Doing;
 use crate::metrics::WorkerState;
 use crate::profile::{self, Idle, Pause};
@@ -175,7 +176,7 @@ impl Worker {
         let spent = me.spend_on(WorkerState::Waiting);
         let waits = me.shared.own().set_waits(target.what());
         let awaited = me.shared.own().set_awaited(target.address());
-        let lent = self.permit.lend(me, true);
+        let lent = self.permit.lend(me, Lends::Asleep);
         let mut least_ns = 0;
         while !target.is_over() {
             // LIVENESS(W1): the wait was announced; who ends it unparks us, here or in the driver. Other unparks grant us a permit
@@ -213,7 +214,7 @@ impl Worker {
                     return;
                 }
                 me.spend_on(WorkerState::Waiting);
-                let _ = self.permit.lend(me, true);
+                let _ = self.permit.lend(me, Lends::Asleep);
             }
         }
         me.shared.own().set_awaited(awaited);
@@ -250,7 +251,7 @@ impl Worker {
     pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
         let me = &self.me;
         me.trace(Kind::Block, 0);
-        let lent = if self.permit.is_blocking() { None } else { self.permit.lend(me, false) };
+        let lent = if self.permit.is_blocking() { None } else { self.permit.lend(me, Lends::Awake) };
         let aside = self.permit.put_aside(true);
         let doing = me.shared.set_doing(Doing::Wait);
         let spent = me.spend_on(WorkerState::Waiting);

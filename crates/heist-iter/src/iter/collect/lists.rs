@@ -1,18 +1,22 @@
-//! Collecting an unknown number of items: every stretch makes a collection of its own, and these are linked.
+//! Collecting an unknown number of items: every stretch makes a collection of its own, and these are linked. Most loops have only one.
 
 use crate::iter::plumbing::{Consumer, Folder, Reducer, UnindexedConsumer};
 use std::collections::LinkedList;
 use std::marker::PhantomData;
 
-/// A collection that a stretch fills.
-pub(in crate::iter) trait Bin<T>: Send {
+/// A collection.
+pub(in crate::iter) trait Part: Send {
     fn empty() -> Self;
     fn is_empty(&self) -> bool;
+}
+
+/// A collection that a stretch fills.
+pub(in crate::iter) trait Bin<T>: Part {
     fn put(&mut self, item: T);
     fn put_all(&mut self, items: impl Iterator<Item = T>);
 }
 
-impl<T: Send> Bin<T> for Vec<T> {
+impl<T: Send> Part for Vec<T> {
     fn empty() -> Self {
         Vec::new()
     }
@@ -20,7 +24,9 @@ impl<T: Send> Bin<T> for Vec<T> {
     fn is_empty(&self) -> bool {
         Vec::is_empty(self)
     }
+}
 
+impl<T: Send> Bin<T> for Vec<T> {
     #[inline]
     fn put(&mut self, item: T) {
         let len = self.len();
@@ -49,7 +55,7 @@ fn grown<T>(mut vec: Vec<T>) -> Vec<T> {
     vec
 }
 
-impl Bin<char> for String {
+impl Part for String {
     fn empty() -> Self {
         String::new()
     }
@@ -57,7 +63,9 @@ impl Bin<char> for String {
     fn is_empty(&self) -> bool {
         String::is_empty(self)
     }
+}
 
+impl Bin<char> for String {
     #[inline]
     fn put(&mut self, item: char) {
         self.push(item);
@@ -66,6 +74,23 @@ impl Bin<char> for String {
     #[inline]
     fn put_all(&mut self, items: impl Iterator<Item = char>) {
         self.extend(items);
+    }
+}
+
+/// What the stretches have filled, in order. The first one needs no place in the list, and is empty only if all are.
+pub(in crate::iter) struct Parts<B> {
+    pub(super) first: B,
+    pub(super) others: LinkedList<B>,
+}
+
+impl<B: Part> Parts<B> {
+    /// All that are not empty.
+    pub(in crate::iter) fn into_list(self) -> LinkedList<B> {
+        let mut list = self.others;
+        if !self.first.is_empty() {
+            list.push_front(self.first);
+        }
+        list
     }
 }
 
@@ -81,7 +106,7 @@ impl<B> Bins<B> {
 impl<T, B: Bin<T>> Consumer<T> for Bins<B> {
     type Folder = BinFolder<B>;
     type Reducer = Append;
-    type Result = LinkedList<B>;
+    type Result = Parts<B>;
 
     fn split_at(self, _index: usize) -> (Self, Self, Append) {
         (Bins::new(), self, Append)
@@ -111,7 +136,7 @@ impl<T, B: Bin<T>> UnindexedConsumer<T> for Bins<B> {
 pub(in crate::iter) struct BinFolder<B>(B);
 
 impl<T, B: Bin<T>> Folder<T> for BinFolder<B> {
-    type Result = LinkedList<B>;
+    type Result = Parts<B>;
 
     #[inline]
     fn consume(mut self, item: T) -> Self {
@@ -125,8 +150,8 @@ impl<T, B: Bin<T>> Folder<T> for BinFolder<B> {
         self
     }
 
-    fn complete(self) -> LinkedList<B> {
-        if self.0.is_empty() { LinkedList::new() } else { LinkedList::from([self.0]) }
+    fn complete(self) -> Parts<B> {
+        Parts { first: self.0, others: LinkedList::new() }
     }
 
     #[inline]
@@ -137,6 +162,19 @@ impl<T, B: Bin<T>> Folder<T> for BinFolder<B> {
 
 /// Links two lists in constant time.
 pub(in crate::iter) struct Append;
+
+impl<B: Part> Reducer<Parts<B>> for Append {
+    fn reduce(self, mut left: Parts<B>, mut right: Parts<B>) -> Parts<B> {
+        if left.first.is_empty() {
+            return right;
+        }
+        if !right.first.is_empty() {
+            left.others.push_back(right.first);
+            left.others.append(&mut right.others);
+        }
+        left
+    }
+}
 
 impl<T> Reducer<LinkedList<T>> for Append {
     fn reduce(self, mut left: LinkedList<T>, mut right: LinkedList<T>) -> LinkedList<T> {
@@ -149,6 +187,20 @@ impl<T> Reducer<LinkedList<T>> for Append {
 mod tests {
     use super::*;
     use std::sync::Arc;
+
+    #[test]
+    fn parts_stay_in_order_and_empty_ones_are_left_out() {
+        let part = |items: &[u8]| Parts { first: items.to_vec(), others: LinkedList::new() };
+        let cases: [&[&[u8]]; 5] =
+            [&[&[]], &[&[], &[1]], &[&[1], &[], &[2, 3]], &[&[], &[], &[]], &[&[1], &[2], &[3], &[]]];
+        for parts in cases {
+            let expected: Vec<&[u8]> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+            let left = parts.iter().map(|items| part(items)).reduce(|a, b| Append.reduce(a, b)).unwrap();
+            assert!(left.into_list().iter().eq(&expected));
+            let right = parts.iter().rev().map(|items| part(items)).reduce(|b, a| Append.reduce(a, b));
+            assert!(right.unwrap().into_list().iter().eq(&expected));
+        }
+    }
 
     #[test]
     fn a_bin_grows_and_owns_what_it_got() {

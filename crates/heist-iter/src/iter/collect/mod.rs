@@ -4,7 +4,7 @@ mod concat;
 pub(super) mod lists;
 mod slots;
 
-use self::lists::Bins;
+use self::lists::{Bins, Parts};
 use self::slots::{Filled, Slots};
 use super::{Either, IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use std::collections::LinkedList;
@@ -18,7 +18,7 @@ where
     let par_iter = par_iter.into_par_iter();
     // A constant is the whole condition, so that only one of the loops is compiled where the type says which.
     if I::Iter::IS_UNCOUNTED {
-        Either::Right(par_iter.drive_unindexed(Bins::new()))
+        Either::Right(par_iter.drive_unindexed(Bins::<Vec<T>>::new()).into_list())
     } else if let Some(len) = par_iter.opt_len() {
         let mut vec = Vec::new();
         append_known(&mut vec, par_iter, len);
@@ -26,7 +26,7 @@ where
     } else if I::Iter::IS_COUNTED {
         uncounted()
     } else {
-        Either::Right(par_iter.drive_unindexed(Bins::new()))
+        Either::Right(par_iter.drive_unindexed(Bins::<Vec<T>>::new()).into_list())
     }
 }
 
@@ -55,14 +55,14 @@ fn uncounted() -> ! {
 }
 
 /// Puts all items of `parts` at the end of `vec`.
-fn append_parts<T: Send>(vec: &mut Vec<T>, mut parts: LinkedList<Vec<T>>) {
+fn append_parts<T: Send>(vec: &mut Vec<T>, parts: Parts<Vec<T>>) {
     // The first part is most of the result, or a good share of it; to grow it in place is cheaper than to copy it.
-    if vec.capacity() == 0
-        && let Some(first) = parts.pop_front()
-    {
-        *vec = first;
+    if vec.capacity() == 0 {
+        *vec = parts.first;
+        concat::append_all(vec, parts.others);
+    } else {
+        concat::append_all(vec, parts.into_list());
     }
-    concat::append_all(vec, parts);
 }
 
 /// Puts the `len` items at the end of `vec`, in place.

@@ -39,13 +39,13 @@ impl Pace {
     /// Nothing is known but that `items` are probably little work: the first block is a share of them.
     #[inline]
     pub(super) fn little(items: usize) -> Pace {
-        Pace { block: (items / SHARE).max(1), most: usize::MAX, is_known: false }
+        Pace { block: items.div_ceil(SHARE).max(1), most: usize::MAX, is_known: false }
     }
 
     /// The length of the next block when `len` items are left.
     #[inline]
     pub(super) fn next_block(&self, len: usize) -> usize {
-        self.block.min(self.quick().max(len / SHARE)).min(self.most).max(1).min(len)
+        self.block.min(self.quick().max(len.div_ceil(SHARE))).min(self.most).max(1).min(len)
     }
 
     /// The length of a next block that is over soon.
@@ -141,9 +141,9 @@ mod tests {
     #[test]
     fn a_loop_of_little_work_begins_with_a_share() {
         let mut pace = Pace::little(100);
-        assert_eq!((pace.next_block(100), pace.is_small(1)), (12, false));
-        pace.learn(12, 24);
-        assert_eq!(pace.next_block(88), 88);
+        assert_eq!((pace.next_block(100), pace.is_small(1)), (13, false));
+        pace.learn(13, 26);
+        assert_eq!(pace.next_block(87), 87);
         assert_eq!(Pace::little(3).next_block(3), 1);
     }
 

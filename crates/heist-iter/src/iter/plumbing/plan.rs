@@ -224,11 +224,16 @@ impl Clock {
         spent_ns
     }
 
+    /// Whether a good share of the loop has been measured.
+    #[inline]
+    fn is_telling(&self, plan: &Plan) -> bool {
+        self.items.saturating_mul(TELLING) >= plan.whole
+    }
+
     /// Ends the stretch.
     pub(super) fn stop(&self, plan: &Plan) {
         // A few items of many may be unlike the others, but are better than nothing.
-        let is_telling = self.items.saturating_mul(TELLING) >= plan.whole;
-        if self.items > 0 && (is_telling || plan.is_new) {
+        if self.items > 0 && (self.is_telling(plan) || plan.is_new) {
             plan.habit.learn(self.items, self.spent_ns);
         }
     }
@@ -289,8 +294,9 @@ impl Block {
         plan.blocks.begin();
         let block = plan.next_block(len);
         let is_last = block >= len || is_whole;
-        // What is left of a known loop is not worth the looks at the clock.
-        let is_measured = !is_last || plan.is_new;
+        // What is left of a known loop is not worth the looks at the clock, unless so little was measured before that it would not be
+        // remembered: then a memory that was wrong once would be so for ever.
+        let is_measured = !is_last || plan.is_new || clock.items > 0 && !clock.is_telling(plan);
         if is_measured {
             clock.start();
         }
@@ -302,5 +308,69 @@ impl Block {
         if self.is_measured {
             plan.learn(self.len, clock);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many items as the length says.
+    struct Light(usize);
+
+    impl Producer for Light {
+        type Item = usize;
+        type IntoIter = std::ops::Range<usize>;
+
+        fn into_iter(self) -> Self::IntoIter {
+            0..self.0
+        }
+
+        fn split_at(self, index: usize) -> (Self, Self) {
+            (Light(index), Light(self.0 - index))
+        }
+    }
+
+    struct Count(usize);
+
+    impl Folder<usize> for Count {
+        type Result = usize;
+
+        fn consume(self, _item: usize) -> Self {
+            Count(self.0 + 1)
+        }
+
+        fn complete(self) -> usize {
+            self.0
+        }
+
+        fn full(&self) -> bool {
+            false
+        }
+    }
+
+    /// However few items a loop has, one that was slow once is not taken for a slow one for ever.
+    #[test]
+    fn what_was_remembered_wrong_is_corrected() {
+        struct Slow<const N: usize>;
+        fn is_corrected<const N: usize>() -> bool {
+            let habit = Habit::of::<Slow<N>, u8>(0);
+            habit.learn(1, 20_000);
+            (0..1_000).any(|_| {
+                let mut plan = Plan::with_habit(habit, 0, 1, usize::MAX, N);
+                let (mut clock, mut rest) = (Clock::default(), Some(Items { producer: Light(N), len: N }));
+                let mut count = Count(0);
+                while let Some(items) = rest {
+                    (count, rest) = items.run_block(count, &mut clock, &mut plan);
+                }
+                clock.stop(&plan);
+                assert_eq!(count.complete(), N);
+                habit.expect_ns(1).is_some_and(|expected| expected < 2_000)
+            })
+        }
+        assert!(is_corrected::<9>());
+        assert!(is_corrected::<16>());
+        assert!(is_corrected::<100>());
+        assert!(is_corrected::<1_000>());
     }
 }
