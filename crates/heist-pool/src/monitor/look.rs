@@ -98,13 +98,18 @@ impl Look {
         };
         let something_waits = view.waiting || has_jobs;
         let mut has_handed_off = false;
+        // A thread that holds a permit is inside of a poll or tick of which nobody knows how long it will be.
+        let mut has_unknown = false;
         let mut holders = 0;
         for worker in table.iter() {
             let index = self.index_of(pool, worker);
             let is_stuck = self.is_stuck(worker);
             holders += usize::from(index.is_some());
             match (index, is_stuck) {
-                (Some(_), false) => view.moving_holders += 1,
+                (Some(_), false) => {
+                    view.moving_holders += 1;
+                    has_unknown |= matches!(worker.status().doing(), Doing::Poll | Doing::Tick);
+                }
                 (Some(index), true) if something_waits && view.free_permits == 0 => {
                     has_handed_off |= self.hand_off(pool, worker, index);
                 }
@@ -134,7 +139,9 @@ impl Look {
         if is_short {
             pool.permits().wake_visible(pool);
         }
-        if pool.active() > 0 && (something_waits || is_short || pool.is_driver_left()) {
+        // Nothing waits behind that poll now, but what is woken next should not have to wait for two looks.
+        let may_wait = has_unknown && view.free_permits == 0;
+        if pool.active() > 0 && (something_waits || is_short || may_wait || pool.is_driver_left()) {
             pool.watched().is_on.keep();
             return if has_acted { Next::Soon } else { Next::Later };
         }
@@ -331,5 +338,27 @@ mod tests {
         assert!(!matches!(look.look(), Next::Forget), "something waits");
         has_run.recv().unwrap();
         pool.close();
+    }
+
+    /// Nothing waits behind a poll while every permit is in use. It is looked at twice all the same, and is then known to be long; what
+    /// becomes ready next finds that out by itself.
+    #[test]
+    fn a_long_poll_is_known_before_anything_waits_behind_it() {
+        let pool = Pool::new(Config { parallelism: 1, ..Config::default() });
+        let worker = pool.threads().table().enrol().unwrap().shared;
+        assert_eq!(pool.permits().open().acquire(worker.id(), 0), Some(0));
+        worker.set_doing(Doing::Poll);
+        pool.watched().is_on.keep();
+        let mut look = Look::new(Arc::downgrade(&pool), Instant::now());
+        assert!(matches!(look.look(), Next::Later) && !worker.computes());
+        assert!(matches!(look.look(), Next::Forget) && worker.computes());
+        // The next poll is another one.
+        worker.set_doing(Doing::Loop);
+        worker.set_doing(Doing::Poll);
+        assert!(matches!(look.look(), Next::Later) && !worker.computes());
+        // With a permit to be had, a thread that is woken runs what is ready.
+        assert_eq!(pool.permits().open().release(worker.id(), 0), None);
+        assert!(matches!(look.look(), Next::Forget));
+        worker.set_doing(Doing::Loop);
     }
 }
