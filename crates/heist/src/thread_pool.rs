@@ -207,6 +207,8 @@ impl ThreadPool {
     /// With 0 nothing new runs until the number is raised again: `install` and the like wait, and ticks count as paused. What has begun goes on to its
     /// next boundary. Shutdown and drop raise it to what it was.
     ///
+    /// The global pool has no handle, so only [`follow_limits`](crate::ThreadPoolBuilder::follow_limits) changes its number.
+    ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
     /// pool.set_num_threads(1).unwrap();

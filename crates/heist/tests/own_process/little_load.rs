@@ -100,7 +100,8 @@ fn nothing_but_a_far_timer() {
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         warm(&pool);
         let cost = cost(|| pool.block_on(time::sleep(Duration::from_secs(1))));
-        assert!(cost.sleeps < 25, "one timer has made threads sleep {} times", cost.sleeps);
+        // A monitor that looked all the time would do so every 2 ms. On a busy machine it does until somebody sits in the driver.
+        assert!(cost.sleeps < 200, "one timer has made threads sleep {} times", cost.sleeps);
         assert!(cost.cpu < Duration::from_millis(50), "one timer has cost {:?}", cost.cpu);
     });
 }
