@@ -45,7 +45,7 @@ run() {
     fi
 }
 export -f run
-results=$(xargs -P "$at_once" -L 1 bash -c 'run "$@"' run <<<"$models" | tee /dev/stderr)
+results=$(xargs -P "$at_once" -L 1 bash -c 'run "$@"' run <<<"$models" | tee >(cat >&2))
 passed=$(grep -c '^passed  ' <<<"$results" || true)
 count=$(wc -l <<<"$models")
 echo "$passed of $count models passed in $SECONDS s"
