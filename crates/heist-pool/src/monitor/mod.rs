@@ -231,11 +231,11 @@ impl Monitor {
         if requests.idle_since.is_some_and(|since| now.duration_since(since) > requests.period) {
             requests.period = LOOK_EVERY;
         }
-        let at = now + requests.period;
         if is_for_driver && requests.asked.iter().any(|other| other.is_for_driver && other.pool.ptr_eq(&pool))
         {
             return;
         }
+        let at = now + requests.period;
         requests.asked.push(Request { pool, at, is_for_driver });
         self.set_alarm(&mut requests);
         drop(requests);
@@ -254,7 +254,7 @@ impl Monitor {
         let next = requests.asked.iter().map(|request| request.at).chain(requests.planned).min();
         if next != requests.rings {
             requests.rings = next;
-            // LIVENESS: under the lock, so what it is set to last is what was asked for last.
+            // LIVENESS: under the lock, so it is set to the earliest of all that are there.
             self.alarm().set(next.map(|next| next.saturating_duration_since(Instant::now())));
         }
     }
