@@ -113,7 +113,10 @@ where
 
     fn complete(self) -> C::Result {
         match self.done {
-            Some(done) => done,
+            Some(done) => {
+                drop(self.consumer);
+                done
+            }
             None => self.consumer.base.into_folder().complete(),
         }
     }

@@ -63,6 +63,30 @@ fn every_item_is_dropped_exactly_once() {
     }
 }
 
+/// A draw seldom hits the drop after which there is a result and nothing else, so all of them are tried where values of the user's lie in
+/// consumers.
+#[test]
+fn a_drop_that_panics_loses_no_result() {
+    const LEN: usize = 60;
+    let mut tally = Tally::default();
+    Home::OneWorker.run(|| {
+        let has_values = |chain: &&Chain| {
+            chain.source.name == "slice.cloned"
+                && chain.adaptor.name.starts_with("flat")
+                && chain.end.name.starts_with("try_for_each_")
+        };
+        for chain in chains().iter().filter(has_values) {
+            for call in 0..3 * LEN {
+                let trap = Some(Trap { place: Place::Drop, call });
+                let draw = Draw { len: LEN, is_cut_small: true, home: Home::OneWorker, trap };
+                tally.enter(chain, &draw, String::new);
+            }
+        }
+    });
+    assert!(tally.sprung.contains(&(Place::Drop, "item")));
+    assert!(tally.failures.is_empty(), "{:#?}", tally.failures);
+}
+
 /// A source, an adaptor and an end that fit together.
 struct Chain {
     source: &'static Source,
