@@ -93,7 +93,6 @@ struct State {
     steps: Vec<Step>,
     /// How many arrows there are whose number nobody else knows.
     arrows: u64,
-    written: u64,
 }
 
 impl<W: Write> ChromeWriter<W> {
@@ -115,19 +114,8 @@ impl<W: Write> ChromeWriter<W> {
             threads: BTreeMap::new(),
             steps: Vec::new(),
             arrows: 0,
-            written: 1,
         };
         Ok(Self { w, state })
-    }
-
-    /// How many bytes were written.
-    ///
-    /// ```
-    /// assert_eq!(heist::trace::ChromeWriter::new(Vec::new())?.written(), 1);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn written(&self) -> u64 {
-        self.state.written
     }
 
     /// What it writes to.
@@ -454,7 +442,6 @@ impl Items<'_> {
         self.state.item.clear();
         let comma = if std::mem::take(&mut self.state.is_first) { "" } else { "," };
         let _ = write!(self.state.item, "{comma}\n{{{body}}}");
-        self.state.written += self.state.item.len() as u64;
         self.w.write_all(self.state.item.as_bytes())
     }
 }

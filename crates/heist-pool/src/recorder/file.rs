@@ -1,5 +1,5 @@
 //! `HEIST_TRACE=file.json`: the whole run of a program, without a change to it. The form is that of [`ChromeWriter`], written ten times a second,
-//! so a crash loses a tenth of a second at most.
+//! so a crash loses a tenth of a second at most, and never a part of an item.
 
 use super::collect::{self, NO_POOL, Sink};
 use crate::pool::Pool;
@@ -36,7 +36,7 @@ pub(super) fn start() {
             path.display()
         ));
     };
-    let sink = File::create(&path).and_then(|file| FileSink::new(BufWriter::new(file), path.clone()));
+    let sink = File::create(&path).and_then(|file| FileSink::new(file, path.clone()));
     match sink.and_then(|sink| collect::add(Box::new(sink))) {
         Ok(_) => {
             extern "C" fn at_exit() {
@@ -72,9 +72,35 @@ struct Known {
     counters: BTreeMap<String, i64>,
 }
 
+/// Writes whole items so that none lies on both sides of a page's edge: who is killed while the system copies what he writes leaves whole pages.
+///
+/// An item that is larger than a page may be cut.
+struct Pages<W: Write> {
+    w: BufWriter<W>,
+    written: u64,
+}
+
+impl<W: Write> Write for Pages<W> {
+    fn write(&mut self, item: &[u8]) -> io::Result<usize> {
+        const PAGE: usize = 4096;
+        let left = PAGE - (self.written % PAGE as u64) as usize;
+        if item.len() > left && item.len() <= PAGE {
+            self.w.write_all(&[b' '; PAGE][..left])?;
+            self.written += left as u64;
+        }
+        self.w.write_all(item)?;
+        self.written += item.len() as u64;
+        Ok(item.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.w.flush()
+    }
+}
+
 struct FileSink<W: Write> {
     /// `None` once it has ended.
-    out: Option<ChromeWriter<W>>,
+    out: Option<ChromeWriter<Pages<W>>>,
     path: PathBuf,
     pools: BTreeMap<u32, Known>,
     /// What the host had taken in all, and in the time between the last two looks.
@@ -86,12 +112,15 @@ struct FileSink<W: Write> {
 
 impl<W: Write> FileSink<W> {
     fn new(w: W, path: PathBuf) -> io::Result<Self> {
-        let out = Some(ChromeWriter::new(w)?);
+        let out = Some(ChromeWriter::new(Pages { w: BufWriter::new(w), written: 0 })?);
         Ok(Self { out, path, pools: BTreeMap::new(), stolen_ms: None, seconds: 0, most_bytes: MOST_BYTES })
     }
 
     /// Does something with the file; without it from the first failure on, which is told.
-    fn attempt(&mut self, f: impl FnOnce(&mut ChromeWriter<W>, &mut BTreeMap<u32, Known>) -> io::Result<()>) {
+    fn attempt(
+        &mut self,
+        f: impl FnOnce(&mut ChromeWriter<Pages<W>>, &mut BTreeMap<u32, Known>) -> io::Result<()>,
+    ) {
         let Some(out) = &mut self.out else { return };
         if let Err(error) = f(out, &mut self.pools) {
             self.out = None;
@@ -185,7 +214,7 @@ impl<W: Write + Send> Sink for FileSink<W> {
         let most = self.most_bytes;
         self.attempt(|out, _| {
             out.get_mut().flush()?;
-            if out.written() <= most {
+            if out.get_mut().written <= most {
                 return Ok(());
             }
             Err(io::Error::other(format!("the file has reached {most} bytes; record a shorter run")))
@@ -223,12 +252,31 @@ mod tests {
         let mut written = 0;
         for n in 0..1_000 {
             sink.batch(1, 0, Some("t"), &[event; 3], Lost(0));
-            let Some(out) = &sink.out else { panic!("after {n}") };
-            written = out.written();
+            let Some(out) = &mut sink.out else { panic!("after {n}") };
+            written = out.get_mut().written;
             if !sink.turn(1) {
                 break;
             }
         }
         assert!(sink.out.is_none() && written > 2_000 && written < 3_000, "{written}");
+    }
+
+    #[test]
+    fn no_item_is_cut_by_the_edge_of_a_page() {
+        let mut pages = Pages { w: BufWriter::new(Vec::new()), written: 0 };
+        let item = |n: usize| format!("<{}>", "x".repeat(n * 7 % 300));
+        for n in 0..500 {
+            pages.write_all(item(n).as_bytes()).unwrap();
+        }
+        pages.write_all(&[b'y'; 4096]).unwrap();
+        let whole = pages.w.into_inner().unwrap();
+        assert_eq!(whole.len() % 4096, 0);
+        assert_eq!(pages.written, whole.len() as u64);
+        let text = String::from_utf8(whole).unwrap();
+        let items: String = (0..500).map(item).collect();
+        assert!(text.replace(' ', "").starts_with(&items));
+        for page in text.as_bytes().chunks(4096) {
+            assert!([b' ', b'>', b'y'].contains(&page[4095]), "{}", page[4095] as char);
+        }
     }
 }
