@@ -7,7 +7,7 @@ Each argument is a setting, that is variables of the environment, and the crates
 once, for the whole workspace: naming crates to it would choose other features of what they depend on, and build it all
 again. It would also run one binary after the other, and many of them wait for most of their time.
 
-No binary runs beside itself, so what it leaves in files is its own. What one prints is shown if it fails.
+No binary runs beside itself, so what it leaves in files is its own. What one prints is shown at the end if it fails, and how it ended.
 """
 
 import json
@@ -44,8 +44,14 @@ def main():
     failed += Queue([run for run in runs if run.name in ALONE]).work(1)
     print(f"{len(runs) - len(failed)} of {len(runs)} passed")
     for run in failed:
-        print(f"failed: {run}")
+        print(f"\nfailed: {run}, which ended with {run.ended}\n{shortened(run.output)}")
     return 1 if failed else 0
+
+
+def shortened(output):
+    """The first and the last lines, none of them endless: one failure may not hide another."""
+    lines = [line[:500] for line in output.splitlines()]
+    return "\n".join(lines if len(lines) <= 200 else [*lines[:50], "...", *lines[-150:]])
 
 
 def binaries():
@@ -65,6 +71,7 @@ class Run:
 
     def __init__(self, crate, name, folder, command, setting=""):
         self.crate, self.name, self.folder, self.command, self.setting = crate, name, folder, command, setting
+        self.ended, self.output = None, ""
 
     def again(self, setting):
         return Run(self.crate, self.name, self.folder, [*self.command, *ONCE], setting)
@@ -73,14 +80,15 @@ class Run:
         return f"{self.crate} {self.name}" + (f" with {self.setting}" if self.setting else "")
 
     def passes(self):
-        """Whether it passes, and what it prints."""
+        """Whether it passes. It keeps what it prints, and how it ends: with an exit code, or minus the number of a signal."""
         environment = dict(os.environ)
         environment.update(variable.split("=", 1) for variable in self.setting.split())
         done = subprocess.run(
             self.command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, check=False,
         )
-        return done.returncode == 0, done.stdout.decode(errors="replace")
+        self.ended, self.output = done.returncode, done.stdout.decode(errors="replace")
+        return self.ended == 0
 
 
 class Queue:
@@ -102,13 +110,12 @@ class Queue:
     def serve(self):
         while run := self.next():
             begun = time.monotonic()
-            has_passed, output = run.passes()
+            has_passed = run.passes()
             with self.change:
                 self.running.remove(run)
                 print(f"{'passed ' if has_passed else 'FAILED '} {run} ({time.monotonic() - begun:.0f} s)", flush=True)
                 if not has_passed:
                     self.failed.append(run)
-                    print(output, flush=True)
                 self.change.notify_all()
 
     def next(self):

@@ -24,7 +24,10 @@ impl Scratch {
     fn items(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(&self.0).unwrap();
         let whole = if text.trim_end().ends_with(']') { text } else { format!("{text}]") };
-        serde_json::from_str(&whole).unwrap_or_else(|error| panic!("{error}: {whole}"))
+        serde_json::from_str(&whole).unwrap_or_else(|error| {
+            let end = whole.char_indices().rev().nth(300).map_or(0, |(at, _)| at);
+            panic!("{error}: {} bytes that end with {}", whole.len(), &whole[end..])
+        })
     }
 }
 
