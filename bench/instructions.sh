@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Instructions per fork, by callgrind: fib(N) on one worker for two values of N. The difference of the counts
-# divided by the difference of the forks leaves out the start of the program and of the pool.
+# divided by the difference of the forks leaves out the start of the program and of the pool. In the same way, instructions of a look for
+# work where there is none, alone and with three others: the difference is a round over three queues.
 # Use: bench/instructions.sh [--no-default-features] [BACKEND ...]
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -40,7 +41,7 @@ forks() {
 
 count() {
     local log
-    log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" fib-once "$1" "$2" 2>&1 >/dev/null) || {
+    log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" 2>&1 >/dev/null) || {
         echo "$log" >&2
         return 1
     }
@@ -50,8 +51,18 @@ count() {
 forks_between=$(($(forks $large) - $(forks $small)))
 printf '%-12s %14s %14s %12s\n' backend "fib($small)" "fib($large)" "per fork"
 for backend in "${backends[@]}"; do
-    low=$(count "$backend" $small)
-    high=$(count "$backend" $large)
+    low=$(count fib-once "$backend" $small)
+    high=$(count fib-once "$backend" $large)
     per_fork=$(awk -v d=$((high - low)) -v f=$forks_between 'BEGIN { printf "%.1f", d / f }')
     printf '%-12s %14d %14d %12s\n' "$backend" "$low" "$high" "$per_fork"
+done
+
+((${#features[@]} == 0)) || exit 0
+few=20000
+many=120000
+printf '\n%-12s %14s %14s %12s\n' workers "$few looks" "$many looks" "per look"
+for workers in 1 4; do
+    low=$(count look-once $workers $few)
+    high=$(count look-once $workers $many)
+    printf '%-12s %14d %14d %12d\n' $workers "$low" "$high" $(((high - low) / (many - few)))
 done

@@ -45,6 +45,9 @@ pub struct Args {
 pub enum Command {
     /// Compute fib(N) once with one worker, to be counted by callgrind (see instructions.sh)
     FibOnce { backend: Backend, n: u32 },
+    /// Look so many times for work where there is none, with one of so many workers, to be counted by callgrind (see instructions.sh)
+    #[cfg(feature = "heist")]
+    LookOnce { workers: usize, times: u32 },
     /// Leave a pool of 2 workers idle for 5 s: prints CPU time and voluntary switches as JSON
     Idle { backend: Pooled },
     /// Run nested loops and a burst of jobs: prints how many threads there were and ran as JSON

@@ -15,6 +15,8 @@ mod idle;
 mod iters;
 mod lines;
 mod little;
+#[cfg(feature = "heist")]
+mod looks;
 mod loops;
 mod machine;
 mod nested;
@@ -40,6 +42,8 @@ fn main() -> ExitCode {
     let args = Args::parse();
     match args.command {
         Some(Command::FibOnce { backend, n }) => fib::once(backend, n),
+        #[cfg(feature = "heist")]
+        Some(Command::LookOnce { workers, times }) => looks::once(workers, times),
         Some(Command::Idle { backend }) => idle::alone(backend),
         Some(Command::Threads { backend, workers }) => nested::threads::alone(backend, workers),
         Some(Command::Memory { backend, work, items }) => iters::memory::alone(backend, work, items),

@@ -1,5 +1,8 @@
 //! A pool whose number of running threads changes in the middle of a computation: how soon that holds, and whether what comes after is as fast
-//! as on a pool that was built that way.
+//! as on a pool that was built that way. Also what waits while no thread may run, and a pool that follows the machine's limits.
+
+mod limits;
+mod stopped;
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -135,15 +138,30 @@ fn soon(plan: &mut Plan, load: Load, steps: u64) -> Table {
     };
     let limits = [vec![down], vec![(Sense::AtLeast, UP_LEAST), (Sense::AtMost, UP_MOST)]];
     let names = [format!("{WORKERS} -> 1"), format!("1 -> {WORKERS}")];
-    let rows = names.into_iter().zip(both).zip(limits).map(|((name, samples_ns), limits)| {
-        let series = Series { name: name.clone(), samples_ns };
-        let (best, median, samples) = (series.best_ns(), series.median_ns(), series.samples_ns.len());
-        let bar = |(sense, limit)| Bar { measured: median, what: "threads".into(), sense, limit };
-        let bars = limits.into_iter().map(bar).collect();
-        Row { name, best, median, samples, bars }
+    let rows = names.into_iter().zip(both).zip(limits).map(|((name, threads), limits)| {
+        let median = median(&threads);
+        let bars = limits.into_iter().map(|(sense, limit)| (median, "threads", sense, limit));
+        in_turn(&name, threads, bars.collect())
     });
     let title = format!("{}, from {} ms after its pool was resized on", load.title(), SOON.as_millis());
     Table::with_rows(LINE, title, "threads that run it", Judged::Median, rows.collect())
+}
+
+fn median(samples: &[f64]) -> f64 {
+    Series { name: String::new(), samples_ns: samples.to_vec() }.median_ns()
+}
+
+/// A row of what was measured one after the other, in the table's own unit, with bars of figures that are made of it.
+fn in_turn(name: &str, samples: Vec<f64>, bars: Vec<(f64, &str, Sense, f64)>) -> Row {
+    let series = Series { name: name.into(), samples_ns: samples };
+    let bar = |(measured, what, sense, limit)| Bar { measured, what: String::from(what), sense, limit };
+    Row {
+        best: series.best_ns(),
+        median: series.median_ns(),
+        samples: series.samples_ns.len(),
+        bars: bars.into_iter().map(bar).collect(),
+        name: series.name,
+    }
 }
 
 fn after(plan: &mut Plan, load: Load, threads: usize, steps: u64) -> Table {
@@ -173,6 +191,12 @@ pub fn line(plan: &mut Plan) -> Vec<Table> {
             tables.push(soon(plan, load, steps));
             tables.extend([1, WORKERS].map(|threads| after(plan, load, threads, steps)));
         }
+    }
+    if plan.wants_row("stopped") {
+        tables.push(stopped::table(plan));
+    }
+    if plan.wants_row("limits") {
+        tables.extend(limits::table(plan));
     }
     tables
 }

@@ -355,8 +355,9 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Lets as many threads run as the machine allows now, up to [`max_num_threads`](Self::max_num_threads): CPU masks, cpusets, and the quotas of all
-    /// control groups above the process are read again once a second while the pool is busy. An idle pool reads nothing. Default: they are
-    /// read once, when the pool is built.
+    /// control groups above the process are read again once a second while the pool is busy. An idle pool reads nothing; one with
+    /// [`use_current_thread`](Self::use_current_thread) counts as busy, because that thread always runs. Default: they are read once, when the pool is
+    /// built.
     ///
     /// A change of the limits overrides what [`num_threads`](Self::num_threads) and [`ThreadPool::set_num_threads`] said, except that a pool with
     /// no active thread keeps none, and that nothing is raised above `HEIST_NUM_THREADS`.

@@ -390,12 +390,13 @@ fn ticks_of_an_index_that_is_not_active_run_elsewhere_also_if_they_are_pinned() 
     }
 }
 
-/// Jobs, loops, tasks, timers, ticks and guests while the number goes up and down at random. `HEIST_RESIZES` says how often.
+/// Jobs, loops, tasks, timers, ticks and guests while the number goes up and down at random. `HEIST_RESIZES` says how often. How late what
+/// waits is after a stop is measured by the benchmark (`resize`).
 #[test]
 fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
     let _watch = watch!();
     const MOST: usize = 8;
-    let times: usize = std::env::var("HEIST_RESIZES").map_or(200, |times| times.parse().expect("a number"));
+    let times: usize = std::env::var("HEIST_RESIZES").map_or(1_000, |times| times.parse().expect("a number"));
     let pool = ThreadPoolBuilder::new().num_threads(2).max_num_threads(MOST).guests(true).build().unwrap();
     let in_use: [AtomicBool; MOST] = Default::default();
     let with_index = |f: &dyn Fn()| {
@@ -413,7 +414,6 @@ fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
         counted.fetch_add(cx.count() as usize, Ordering::SeqCst);
         heist::tick::Next::Continue
     });
-    let late = Mutex::new(Duration::ZERO);
     let goes_on = || !is_over.load(Ordering::Relaxed);
     std::thread::scope(|s| {
         let _over = Stop(&is_over);
@@ -446,7 +446,6 @@ fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
         // Tasks with timers.
         s.spawn(|| {
             while goes_on() {
-                let begun = Instant::now();
                 let tasks: Vec<_> = (0..20)
                     .map(|n| {
                         heist::task::spawn_in(&pool, async move {
@@ -457,8 +456,6 @@ fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
                     .collect();
                 let sum: u64 = tasks.into_iter().map(|task| heist::block_on(task).unwrap()).sum();
                 assert_eq!(sum, 190);
-                let mut late = late.lock().unwrap();
-                *late = begun.elapsed().max(*late);
                 ran[2].fetch_add(1, Ordering::SeqCst);
             }
         });
@@ -472,11 +469,17 @@ fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
             }
         });
         let mut random = Random::new(7);
-        for _ in 0..times {
+        for time in 0..times {
             let n = random.below(MOST + 1);
             pool.set_num_threads(n).unwrap();
             assert_eq!(pool.active_num_threads(), n);
-            std::thread::sleep(Duration::from_micros(if n == 0 { 500 } else { random.below(3_000) as u64 }));
+            // A stop is short, and now and then as long as it may be.
+            let us = match (n, time % 50) {
+                (0, 0..5) => 100_000,
+                (0, _) => 500,
+                _ => random.below(3_000) as u64,
+            };
+            std::thread::sleep(Duration::from_micros(us));
         }
         for n in [0, 1] {
             pool.set_num_threads(n).unwrap();
@@ -491,7 +494,6 @@ fn a_storm_loses_nothing_and_no_index_is_used_by_two() {
     let before = ticked.load(Ordering::SeqCst);
     wait_until("the tick goes on", || ticked.load(Ordering::SeqCst) > before);
     tick.cancel_and_wait();
-    assert!(*late.lock().unwrap() < Duration::from_secs(30), "{late:?}");
     pool.set_num_threads(MOST).unwrap();
     assert_eq!(pool.broadcast(|c| c.index()), (0..MOST).collect::<Vec<_>>());
 }

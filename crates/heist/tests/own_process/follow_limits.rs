@@ -81,7 +81,7 @@ fn wait_until_asleep() {
     }
 }
 
-/// Keeps the pool busy until `n` are active.
+/// Keeps the pool busy until `n` are active. How soon that is, is measured by the benchmark (`resize`).
 #[track_caller]
 fn busy_until(pool: &ThreadPool, n: usize) {
     let begun = Instant::now();
