@@ -21,9 +21,9 @@ const LATEST_MS: f64 = 1_000.0;
 /// Work that comes, or becomes due, while the pool is stopped. It says when it runs.
 const KINDS: [(&str, Start); 5] = [
     ("a job", |pool, ran| pool.spawn(ran)),
-    ("a task", |pool, ran| drop(task::spawn_in(pool, async move { ran() }))),
+    ("a task", |pool, ran| drop(task::spawn_in(&**pool, async move { ran() }))),
     ("a timer", |pool, ran| {
-        drop(task::spawn_in(pool, async move {
+        drop(task::spawn_in(&**pool, async move {
             time::sleep(Duration::from_micros(500)).await;
             ran();
         }));
@@ -34,7 +34,7 @@ const KINDS: [(&str, Start); 5] = [
             ran.take().expect("it runs once")();
             tick::Next::Stop
         };
-        drop(tick::every(Duration::from_micros(500)).spawn_on(pool, run));
+        drop(tick::every(Duration::from_micros(500)).spawn_on(&**pool, run));
     }),
     ("a visit", |pool, ran| {
         let pool = Arc::clone(pool);
