@@ -336,6 +336,7 @@ impl Monitor {
 mod tests {
     use super::*;
     use heist_sync::StdArc as Arc;
+    use std::sync::LazyLock;
 
     /// As [`Watched::watch`], with a monitor that is the test's own. True if the monitor is asked.
     fn ask(monitor: &Monitor, pool: &Arc<Pool>) -> bool {
@@ -379,7 +380,8 @@ mod tests {
     /// A poll that is short ends before the monitor would look, and then it does not. What somebody else has asked for stays.
     #[test]
     fn a_driver_that_is_attended_again_wakes_nobody() {
-        let monitor: &'static Monitor = Box::leak(Box::new(Monitor::new()));
+        static MONITOR: LazyLock<Monitor> = LazyLock::new(Monitor::new);
+        let monitor = &*MONITOR;
         // By nobody: the test looks at what it would do.
         lock(&monitor.requests).is_started = true;
         let [first, second] =
