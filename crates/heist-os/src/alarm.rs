@@ -130,17 +130,19 @@ mod timer {
                 tv_nsec: left.subsec_nanos().into(),
             };
             let once = libc::itimerspec { it_interval: never, it_value: value };
-            // It cannot be refused, unless the program has closed what is ours; then `wait` does not rely on it.
+            // It cannot be refused, unless the program has closed what is ours, and then who waits already sleeps on.
             // SAFETY: the kernel reads one `itimerspec`.
             unsafe { libc::timerfd_settime(self.0.as_raw_fd(), 0, &raw const once, std::ptr::null_mut()) };
         }
 
         pub(super) fn wait(&self) {
             let mut rings = [0; 8];
-            while let Err(error) = (&self.0).read(&mut rings) {
-                if error.kind() != ErrorKind::Interrupted {
-                    // The program has closed what is ours: too early is better than never.
-                    return std::thread::sleep(WITHOUT_TIMER);
+            loop {
+                match (&self.0).read(&mut rings) {
+                    Ok(8) => return,
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    // The program has closed what is ours, or put another file there: too early is better than never.
+                    _ => return std::thread::sleep(WITHOUT_TIMER),
                 }
             }
         }

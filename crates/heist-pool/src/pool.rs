@@ -377,6 +377,15 @@ impl Pool {
         self.permits.announce_fenced(self, WokenFor::Task);
     }
 
+    /// The calling thread sat in the driver, or could have, and begins something that may be long. If nobody sits there, that is left to the monitor.
+    pub(crate) fn leave_driver(&self) {
+        if self.driver.is_unattended() {
+            // ORDERING(MONITOR-E2): see `is_planned_by`.
+            fence(Ordering::SeqCst);
+            self.watched.watch_driver(|| self.queues.ticks().now_ns());
+        }
+    }
+
     /// Something was registered with the driver. If nobody waits in it, somebody will look.
     pub fn attend(&self) {
         if self.is_foreign() {

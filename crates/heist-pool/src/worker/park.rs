@@ -7,7 +7,6 @@ use super::tasks::OwnTasks;
 use crate::permits::{Count, Open};
 use heist_os::WokenFor;
 use heist_policy::tuning;
-use heist_sync::atomic::{Ordering, fence};
 use heist_sync::clock::Instant;
 use heist_sync::planted::is_planted;
 use heist_trace::Kind;
@@ -141,12 +140,12 @@ impl Sleep {
                     self.end_residence(me);
                     permit.set_index(me, Some(index));
                     me.trace(Kind::Wake, u32::from(me.id()));
-                    self.leave_to_monitor(me);
+                    me.pool.leave_driver();
                     return Slept::Searching;
                 }
                 Some(Given::Tasks) => {
                     permit.set_role(me, Role::Overtaker);
-                    self.leave_to_monitor(me);
+                    me.pool.leave_driver();
                     return Slept::Woken;
                 }
                 Some(Given::Leave) => return Slept::Leave,
@@ -212,17 +211,8 @@ impl Sleep {
             me.permits().wake_for_bound(pool);
             return Some(false);
         }
-        self.leave_to_monitor(me);
+        me.pool.leave_driver();
         Some(true)
-    }
-
-    /// This thread begins something that may be long. If nobody sits in the driver, that is left to the monitor.
-    fn leave_to_monitor(&self, me: &Me) {
-        if me.pool.driver().is_unattended() {
-            // ORDERING(MONITOR-E2): see `is_planned_by`.
-            fence(Ordering::SeqCst);
-            me.pool.watched().watch_driver(|| me.pool.queues().ticks().now_ns());
-        }
     }
 
     /// A parked thread has found tasks in the driver. True if it may run them.
@@ -250,7 +240,7 @@ impl Sleep {
         }
         // Nobody has been told of these tasks.
         tasks.announce_found(me);
-        self.leave_to_monitor(me);
+        me.pool.leave_driver();
         true
     }
 

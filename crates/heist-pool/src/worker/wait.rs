@@ -177,13 +177,14 @@ impl Worker {
         let waits = me.shared.own().set_waits(target.what());
         let awaited = me.shared.own().set_awaited(target.address());
         let lent = self.permit.lend(me, Lends::Asleep);
-        let mut least_ns = 0;
+        let (mut least_ns, mut has_sat) = (0, false);
         while !target.is_over() {
             // LIVENESS(W1): the wait was announced; who ends it unparks us, here or in the driver. Other unparks grant us a permit
             // to help with, where no other thread can be had. Nor is there one then to sit in the driver.
             if me.pool.threads().may_start(&me.pool) || !self.tasks.park_in_driver(me, least_ns) {
                 me.park(None);
             } else {
+                has_sat = true;
                 me.hand_in_tasks();
                 // A tick that is due is for whoever is granted a permit for it, and that may be us.
                 least_ns = 0;
@@ -193,6 +194,9 @@ impl Worker {
                 }
             }
             if self.permit.take_granted_to_help(me) {
+                if std::mem::take(&mut has_sat) {
+                    me.pool.leave_driver();
+                }
                 self.search.set_on(true);
                 me.spend_on(WorkerState::Searching);
                 me.pool.warn_no_spare();
@@ -216,6 +220,10 @@ impl Worker {
                 me.spend_on(WorkerState::Waiting);
                 let _ = self.permit.lend(me, Lends::Asleep);
             }
+        }
+        // LIVENESS: threads that went to sleep while this one sat in the driver left that to it.
+        if has_sat {
+            me.pool.leave_driver();
         }
         me.shared.own().set_awaited(awaited);
         me.shared.own().set_waits(waits);

@@ -8,12 +8,14 @@
 
 use crate::rig::byte;
 use crate::rig::count::Count;
+use crate::rig::gate::Gate;
 use crate::rig::pool::pool;
 use crate::rig::watchdog::watch;
-use heist::{ThreadPool, task, time};
+use heist::{ThreadPool, ThreadPoolBuilder, task, time};
 use heist_sync::atomic::{AtomicBool, Ordering};
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 const WORKERS: usize = 2;
@@ -171,5 +173,43 @@ fn ten_times_in_a_row() {
             pool.block_on(sleep_exactly(5));
             pool.block_on(pool.spawn_task(sleep_exactly(5))).unwrap();
         });
+    }
+}
+
+/// Where no spare thread can be had, a thread that waits sits in the driver. It goes on, and computes: another thread, which went to sleep
+/// meanwhile because somebody sat there, is needed now.
+#[test]
+fn a_waiter_that_sat_in_the_driver_leaves_it_to_somebody() {
+    let _watch = watch!();
+    let pool = Arc::new(ThreadPoolBuilder::new().num_threads(2).max_threads(2).build().unwrap());
+    for round in 0..3 {
+        let (has_begun, ends, goes_on) = (Gate::new(), Gate::new(), Gate::new());
+        let has_rung = Arc::new(AtomicBool::new(false));
+        let (begun, end) = (has_begun.clone(), ends.clone());
+        pool.spawn(move || {
+            begun.open();
+            end.block();
+        });
+        has_begun.block();
+        let (theirs, go_on, rung) = (Arc::clone(&pool), goes_on.clone(), Arc::clone(&has_rung));
+        let (was_in_time, done) = channel();
+        pool.spawn(move || {
+            drop(task::spawn_in(&*theirs, async move {
+                sleep_exactly(400).await;
+                rung.store(true, Ordering::Relaxed);
+            }));
+            heist::block_on(go_on);
+            let until = Instant::now() + IN_TIME;
+            while !has_rung.load(Ordering::Relaxed) && Instant::now() < until {
+                std::hint::spin_loop();
+            }
+            was_in_time.send(has_rung.load(Ordering::Relaxed)).unwrap();
+        });
+        // Nobody can see who sits in the driver. This is long enough for the one to sit there, and for the other to sleep after it.
+        std::thread::sleep(Duration::from_millis(50));
+        ends.open();
+        std::thread::sleep(Duration::from_millis(50));
+        goes_on.open();
+        assert!(done.recv().unwrap(), "round {round}");
     }
 }
