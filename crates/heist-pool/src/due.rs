@@ -221,16 +221,16 @@ impl Pool {
         driver.is_unattended() && (driver.is_driver_used() || self.next_help_ns() <= soon_ns())
     }
 
-    /// In how long the monitor should look whether somebody sees to the next tick: before it is due if nobody waits for it, else after. `None`
-    /// if there is none.
+    /// In how long the monitor should look, to be there before the next tick is due. `None` if somebody waits for that, who asks the monitor when
+    /// he leaves, or if there is none.
     pub(crate) fn next_look_in_ns(&self) -> Option<u64> {
         // Virtual time stands still while nobody looks.
         let is_manual = self.clock().manual().is_some();
-        let help_ns = Some(self.next_help_ns()).filter(|&ns| ns != policy::NEVER && !is_manual)?;
-        let left_ns = help_ns.saturating_sub(self.queues().ticks().now_ns());
-        if !self.driver().is_unattended() {
-            return Some(left_ns.saturating_add(tuning::LOOK_EVERY_MOST_NS));
+        if is_manual || !self.driver().is_unattended() {
+            return None;
         }
+        let help_ns = Some(self.next_help_ns()).filter(|&ns| ns != policy::NEVER)?;
+        let left_ns = help_ns.saturating_sub(self.queues().ticks().now_ns());
         // Who does not look until then has neglected it.
         let _ = self.driver().is_neglected();
         Some(left_ns.saturating_sub(tuning::LOOK_EVERY_MOST_NS).max(tuning::LOOK_EVERY_NS))

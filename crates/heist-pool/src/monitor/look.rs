@@ -274,9 +274,10 @@ impl Look {
     }
 }
 
-/// Whether work waits though a permit is free. If the system has refused a thread for it, nobody else tries again.
+/// Whether jobs or tasks wait though a permit is free. If the system has refused a thread for them, nobody else tries again. Not so for ticks: one
+/// thread may run all that are due, and while it does it looks after the driver.
 fn is_short(pool: &Pool) -> bool {
-    pool.permits().count(Count::Free) > 0 && pool.has_visible_work()
+    pool.permits().count(Count::Free) > 0 && pool.queues().has_visible_work(pool.threads().table())
 }
 
 /// The jobs that threads of the pool are inside of, as far as they have names, each on a line of its own.

@@ -83,7 +83,7 @@ pub struct Watched {
     /// The program wants spare threads for jobs behind blocked ones.
     rescues: bool,
     has_warned: AtomicBool,
-    /// The monitor is asked to look after the driver.
+    /// The monitor is asked to look after the driver, and nobody has sat there since.
     has_left_driver: AtomicBool,
     /// When the monitor looks though nobody has asked, in the pool's time; 0 if it does not.
     planned_ns: AtomicU64,
@@ -183,9 +183,10 @@ impl Watched {
         self.has_left_driver.store(false, Ordering::Relaxed);
     }
 
-    /// As [`watch`](Self::watch), for what may wait unseen from `at_ns` on.
+    /// As [`watch`](Self::watch), for what may wait unseen from `at_ns` on. The caller has fenced after what makes the difference.
     pub fn watch_from(&self, at_ns: u64) {
-        if !self.is_planned_by(|| at_ns) {
+        // ORDERING(MONITOR-E2): as in `is_planned_by`. Who sits in the driver takes the request back, and then looks at the queues (TICK-E1).
+        if !self.has_left_driver.load(Ordering::Relaxed) && !self.is_planned_by(|| at_ns) {
             self.watch();
         }
     }
@@ -202,11 +203,18 @@ impl Watched {
         self.planned_ns.store(at_ns.max(1), Ordering::Relaxed);
     }
 
-    /// The monitor looks now: nobody relies on its plan any more.
+    /// The monitor looks now: nobody relies on its plan, or on what was asked for, any more.
     fn withdraw_plan(&self) {
         self.planned_ns.store(0, Ordering::Relaxed);
-        // ORDERING(MONITOR-E2): before the look; partner: `watch_from`. Who has relied on the plan is seen by the look.
+        self.has_left_driver.store(false, Ordering::Relaxed);
+        // ORDERING(MONITOR-E2): before the look; partner: `watch_from`. Who has relied on either is seen by the look.
         fence(Ordering::SeqCst);
+    }
+
+    /// There will be no look: whoever needs one asks again.
+    fn give_up(&self) {
+        self.has_left_driver.store(false, Ordering::Relaxed);
+        self.is_on.clear();
     }
 }
 
@@ -284,7 +292,7 @@ impl Monitor {
             let asked = std::mem::take(&mut requests.asked);
             drop(requests);
             for pool in asked.iter().filter_map(|request| request.pool.upgrade()) {
-                pool.watched().is_on.clear();
+                pool.watched().give_up();
             }
         }
     }

@@ -329,6 +329,9 @@ impl Search {
 
     #[inline(never)]
     fn find_near_and_ticks<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
+        if me.pool.driver().is_called() {
+            tasks.poll_driver(me);
+        }
         // Nothing has happened between the end of a tick and this look.
         let now_ns = self.tick_ended_ns.take().unwrap_or_else(|| me.pool.queues().ticks().now_ns());
         let tick = || me.pool.take_tick(permit.index(), now_ns).map(|(tick, taken)| Found::Tick(tick, taken));
