@@ -59,6 +59,7 @@ idle_arm_before_count        pool worker::loom::sleep_against_an_answer
 idle_clear_after_counters    pool worker::loom::sleep_against_an_answer
 idle_no_last_look            pool worker::loom::sleep_against_an_injected_job
 idle_last_searcher_is_silent pool worker::loom::two_sleepers_against_two_jobs
+idle_finder_asks_nobody      pool worker::loom::a_finder_that_forks_against_a_sleeper
 idle_spawn_unfenced          pool worker::loom::sleep_against_a_spawned_job
 idle_broadcast_left          pool worker::loom::a_broadcast_to_a_sleeper_against_the_last_searcher
 idle_riser_asks_nobody       pool worker::loom::a_riser_that_forks_against_a_sleeper

@@ -460,7 +460,7 @@ impl Search {
         memory.steal_from(me, what, policy::victims_by_node(&ranks, start, usize::from(me.id())))
     }
 
-    /// A searcher has something to do: it stops searching, and if it was the last, another takes its place.
+    /// A searcher has something to do: it stops searching, and if it was the last, another takes its place, unless there is nothing to find.
     #[inline]
     pub fn end(&self, me: &Me, found: &Found<'_>) {
         if self.is_on.replace(false) {
@@ -473,7 +473,7 @@ impl Search {
         me.spend_on(WorkerState::Busy);
         let counters = me.permits().end_search();
         let silent = is_planted("idle_last_searcher_is_silent");
-        if matches!(found, Found::Tick(..)) && !owes_a_search(me, counters) {
+        if !owes_a_search(me, counters) {
             return;
         }
         if !silent && policy::on_found_work(counters.view()) == policy::Wake::One {
@@ -525,13 +525,18 @@ fn runs_alone(me: &Me, counters: Counters) -> bool {
     counters.get(Count::Free) + 1 == me.permits().in_use(&me.pool) && counters.get(Count::Overtaking) == 0
 }
 
-/// Whether there may be work that was announced to nobody because this thread searched, which has found a tick and does not search any more.
+/// Whether there may be work that was announced to nobody because this thread searched, which has found something and does not search any more. It
+/// knows only if it is alone; what it makes itself it announces.
 fn owes_a_search(me: &Me, counters: Counters) -> bool {
     if !runs_alone(me, counters) {
         return true;
     }
-    // LIVENESS: who rises from here on looks for sleepers at its first push. ORDERING(PERMIT-E3): the end of our search before our look;
-    // partner: `announce`.
+    // LIVENESS(S2): those that fell asleep because we searched have asked nobody. Our next push looks for them, as does that of whoever rises
+    // from here on.
+    if !is_planted("idle_finder_asks_nobody") {
+        let _ = me.shared.stack.arm();
+    }
+    // ORDERING(PERMIT-E3): the end of our search before our look; partner: `announce`.
     fence(Ordering::SeqCst);
     me.pool.queues().has_visible_work(me.pool.threads().table())
 }

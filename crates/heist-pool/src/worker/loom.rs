@@ -285,6 +285,32 @@ fn sleep_against_a_spawned_job() {
     });
 }
 
+/// A searcher finds a job from outside, which forks, while the other thread goes to sleep and relies on the search.
+///
+/// Bug hunted: the searcher is alone and finds nothing else, so it wakes nobody; and it does not ask itself to look for sleepers when it forks
+/// (`idle_finder_asks_nobody`).
+#[test]
+fn a_finder_that_forks_against_a_sleeper() {
+    check(2, |first| {
+        let (pool, job, outside) = (pool(2), Job::new(), Job::new());
+        let (forked, queued) = (job.clone(), outside.clone());
+        let owner = move |worker: &Worker| {
+            worker.search.set_on(worker.pool().permits().try_search(2));
+            worker.pool().inject(queued.queued());
+            let Some(found) = worker.search() else {
+                // The other has found it.
+                forked.0.fetch_add(1, Ordering::Relaxed);
+                return;
+            };
+            worker.run_found(found);
+            let slot = fork(worker, &forked);
+            wait_stolen(worker, slot);
+        };
+        race(first, &pool, owner, vec![sleeper(&pool, 1)]);
+        assert_eq!((job.runs(), outside.runs()), (1, 1));
+    });
+}
+
 /// A guest with the permit 0 queues `job` and leaves, while `sleeper` goes to sleep.
 fn a_guest_leaves(sleeper_first: bool, pool: &Arc<Pool>, job: &Arc<Job>, sleeper: Box<dyn FnOnce() + Send>) {
     let (pool, queued) = (pool.clone(), job.clone());
