@@ -203,6 +203,11 @@ impl Pool {
         policy::nearest(None, views).unwrap_or(policy::NEVER).min(self.watch_ticks_at_ns())
     }
 
+    /// Whether a thread that waits would rise for a tick at once.
+    pub(crate) fn is_rise_due(&self) -> bool {
+        self.driver().has_ticks() && self.next_rise_ns() <= self.queues().ticks().now_ns()
+    }
+
     /// When somebody has to rise for a tick, as far as the monitor can help: a thread that it sends should wait for that by then.
     fn next_help_ns(&self) -> u64 {
         let is_in_vain = self.config().is_bound() && self.permits().count(Count::Free) == 0;

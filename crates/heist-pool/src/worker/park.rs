@@ -9,6 +9,7 @@ use heist_os::WokenFor;
 use heist_policy::tuning;
 use heist_sync::clock::Instant;
 use heist_sync::planted::is_planted;
+use heist_sync::thread;
 use heist_trace::Kind;
 use std::cell::Cell;
 use std::time::Duration;
@@ -162,6 +163,10 @@ impl Sleep {
                         return Slept::Woken;
                     }
                     is_refused = rose == Some(false);
+                    if rose.is_none() && pool.is_rise_due() {
+                        // Another thread is in the middle of changing a queue, and is waited for without sleeping.
+                        thread::yield_now();
+                    }
                     threads.leave_if_done(pool);
                     continue;
                 }
