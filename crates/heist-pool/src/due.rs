@@ -226,8 +226,8 @@ impl Pool {
         driver.is_unattended() && (driver.is_driver_used() || self.next_help_ns() <= soon_ns())
     }
 
-    /// In how long the monitor should look, to be there before the next tick is due. `None` if somebody waits for that, who asks the monitor when
-    /// he leaves, or if there is none.
+    /// In how long the monitor should look, to be there before the next tick is due. `None` if a thread waits for that, which asks the monitor
+    /// when it leaves, or if there is none.
     pub(crate) fn next_look_in_ns(&self) -> Option<u64> {
         // Virtual time stands still while nobody looks.
         let is_manual = self.clock().manual().is_some();

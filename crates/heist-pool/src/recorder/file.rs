@@ -72,7 +72,7 @@ struct Known {
     counters: BTreeMap<String, i64>,
 }
 
-/// Writes whole items so that none lies on both sides of a page's edge: who is killed while the system copies what he writes leaves whole pages.
+/// Writes whole items so that none lies on both sides of a page's edge: a process that is killed in the middle of a write leaves whole pages.
 ///
 /// An item that is larger than a page may be cut.
 struct Pages<W: Write> {

@@ -329,6 +329,7 @@ impl Search {
 
     #[inline(never)]
     fn find_near_and_ticks<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
+        // Ticks that are always due would keep this thread from it.
         if me.pool.driver().is_called() {
             tasks.poll_driver(me);
         }
