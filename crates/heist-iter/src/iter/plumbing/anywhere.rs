@@ -2,7 +2,8 @@
 //!
 //! A stretch runs until it ends or somebody wants work; then what is left of it is cut. Each stretch has one folder.
 
-use super::plan::{Clock, Items, Plan};
+use super::brief::Brief;
+use super::plan::{Clock, Items, Kind, Plan, fold};
 use super::{Consumer, Folder, Producer, Reducer, UnindexedConsumer};
 use crate::pool;
 use std::marker::PhantomData;
@@ -65,19 +66,50 @@ impl<T, C: Consumer<T>> Cuttable<T> for Promised<C> {
     }
 }
 
-/// Runs `items` from the beginning.
-pub(super) fn run<P, K>(plan: Plan, items: Items<P>, cuttable: K) -> ResultOf<K, P::Item>
+/// Runs all `items` of a loop.
+pub(super) fn run_all<P, K>(kind: Kind, items: Items<P>, cuttable: K) -> ResultOf<K, P::Item>
 where
     P: Producer,
     K: Cuttable<P::Item>,
 {
     let (begun, folder) = cuttable.begin();
-    go_on::<P, K>(plan, items, begun, folder, true)
+    let (min, max) = (items.producer.min_len(), items.producer.max_len());
+    let brief = if P::COSTLY_START { None } else { Brief::begin(kind, max, items.len) };
+    let Some(mut brief) = brief else {
+        let plan = Plan::new(kind, min, max, items.len);
+        return go_on::<P, K>(plan, Clock::default(), items, begun, folder, true);
+    };
+    let (first, rest) = items.split_at(brief.first());
+    let folder = fold(first.producer, folder);
+    if !brief.is_brief() {
+        let (plan, clock) = brief.disappoint(min, max);
+        return go_on::<P, K>(plan, clock, rest, begun, folder, false);
+    }
+    let folder = if folder.full() {
+        drop(rest);
+        folder
+    } else {
+        fold(rest.producer, folder)
+    };
+    brief.end();
+    drop(begun);
+    folder.complete()
+}
+
+/// Runs `items` from the beginning.
+fn run<P, K>(plan: Plan, items: Items<P>, cuttable: K) -> ResultOf<K, P::Item>
+where
+    P: Producer,
+    K: Cuttable<P::Item>,
+{
+    let (begun, folder) = cuttable.begin();
+    go_on::<P, K>(plan, Clock::default(), items, begun, folder, true)
 }
 
 /// Runs `items`, which are the rest of a part; `is_fresh` if they are the whole, so that `folder` has not had any.
 fn go_on<P, K>(
     mut plan: Plan,
+    mut clock: Clock,
     items: Items<P>,
     begun: K::Begun,
     mut folder: FolderOf<K, P::Item>,
@@ -91,7 +123,6 @@ where
         // All of it was offered.
         pool::stand_aside();
     }
-    let mut clock = Clock::default();
     let mut rest = Some(items);
     while let Some(items) = rest {
         if folder.full() {
@@ -106,7 +137,7 @@ where
             let cut = K::cut(begun, folder, middle);
             let (begun, folder, far_cuttable) = (cut.begun, cut.folder, cut.far);
             let (left, right) = pool::join_here(
-                move |_| go_on::<P, K>(plan.halved(), near, begun, folder, is_fresh),
+                move |_| go_on::<P, K>(plan.halved(), Clock::default(), near, begun, folder, is_fresh),
                 move |context| run(plan.far_half(context.migrated()), far, far_cuttable),
             );
             return cut.reducer.reduce(left, right);

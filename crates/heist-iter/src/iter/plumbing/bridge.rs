@@ -1,7 +1,7 @@
 //! The doors to the drivers of indexed producers.
 
 use super::anywhere::{self, Kept, Promised};
-use super::plan::{Items, Plan};
+use super::plan::{Items, Kind, is_divisible};
 use super::{Consumer, Producer, ProducerCallback, UnindexedConsumer, by_index};
 use crate::iter::IndexedParallelIterator;
 use crate::pool;
@@ -84,9 +84,8 @@ where
 {
     // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
     if C::ANYWHERE {
-        let plan = Plan::new::<P, C>(&producer, len);
-        let run = move |_| anywhere::run(plan, Items { producer, len }, Kept(consumer));
-        pool::enter(plan.is_divisible(len), run)
+        let (kind, forks) = (Kind::of::<P, C>(), is_divisible(producer.min_len(), len));
+        pool::enter(forks, move |_| anywhere::run_all(kind, Items { producer, len }, Kept(consumer)))
     } else {
         bridge_producer_consumer(len, producer, consumer)
     }
@@ -132,16 +131,16 @@ where
     P: Producer,
     C: Consumer<P::Item>,
 {
-    let plan = Plan::new::<P, C>(&producer, len);
+    let (kind, forks) = (Kind::of::<P, C>(), is_divisible(producer.min_len(), len));
     let run = move |_| {
         let items = Items { producer, len };
         // The constant is the whole condition, so that only one of the drivers is compiled for each loop.
         if C::CUTS_BEGUN {
-            anywhere::run(plan, items, Promised(consumer))
+            anywhere::run_all(kind, items, Promised(consumer))
         } else {
-            by_index::run_all(plan, items, consumer)
+            by_index::run_all(kind, items, consumer)
         }
     };
     // Too few items to divide run on the calling thread, in a pool or not.
-    pool::enter(plan.is_divisible(len), run)
+    pool::enter(forks, run)
 }

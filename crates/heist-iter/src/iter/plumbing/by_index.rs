@@ -2,16 +2,17 @@
 //!
 //! A folder is promised a share of the items, its stretch. While that runs, it is what comes later that is cut.
 
-use super::plan::{Clock, Items, Plan};
+use super::plan::{Clock, Items, Kind, Plan};
 use super::{Consumer, Folder, Producer, Reducer};
 use crate::pool;
 
-/// Runs all `items`.
-pub(super) fn run_all<P, C>(plan: Plan, items: Items<P>, consumer: C) -> C::Result
+/// Runs all `items` of a loop.
+pub(super) fn run_all<P, C>(kind: Kind, items: Items<P>, consumer: C) -> C::Result
 where
     P: Producer,
     C: Consumer<P::Item>,
 {
+    let plan = Plan::new(kind, items.producer.min_len(), items.producer.max_len(), items.len);
     run(plan, None, items, consumer).1
 }
 
@@ -102,7 +103,7 @@ where
     let (near_consumer, far_consumer, reducer) = consumer.split_at(middle);
     let ((done, left), right) = pool::join_here(
         move |_| run(plan.halved(), begun, near, near_consumer),
-        move |context| run_all(plan.far_half(context.migrated()), far, far_consumer),
+        move |context| run(plan.far_half(context.migrated()), None, far, far_consumer).1,
     );
     (done, reducer.reduce(left, right))
 }

@@ -17,6 +17,7 @@
 
 mod anywhere;
 mod bridge;
+mod brief;
 mod by_index;
 mod habit;
 mod pace;

@@ -59,15 +59,33 @@ pub(super) struct Plan {
     blocks: pool::Blocks,
 }
 
-impl Plan {
-    /// The plan for a whole loop from `P` into `C`.
-    #[inline]
-    pub(super) fn new<P: Producer, C>(producer: &P, len: usize) -> Plan {
-        let depth = habit::depth();
-        Self::with_habit(Habit::of::<P, C>(depth), depth, producer.min_len(), producer.max_len(), len)
-    }
+/// Which loop it is, before anything is known about its items.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    pub(super) habit: Habit,
+    /// How many loops enclose it.
+    pub(super) depth: u32,
+}
 
-    fn with_habit(habit: Habit, depth: u32, min: usize, max: usize, len: usize) -> Plan {
+impl Kind {
+    /// A loop from `P` into `C` that the calling thread begins here.
+    #[inline]
+    pub(super) fn of<P, C>() -> Kind {
+        let depth = habit::depth();
+        Kind { habit: Habit::of::<P, C>(depth), depth }
+    }
+}
+
+/// Whether both halves of `len` items would be parts of at least `min`.
+#[inline]
+pub(super) fn is_divisible(min: usize, len: usize) -> bool {
+    len / 2 >= min.max(1)
+}
+
+impl Plan {
+    /// The plan for a whole loop of `len` items, in parts of `min` to `max`.
+    pub(super) fn new(kind: Kind, min: usize, max: usize, len: usize) -> Plan {
+        let Kind { habit, depth } = kind;
         let workers = pool::workers();
         let expected_ns = habit.expect_ns(len);
         let (budget, trial_ns, pace) = match expected_ns {
@@ -99,15 +117,9 @@ impl Plan {
         }
     }
 
-    /// Whether both halves of `len` items would be long enough.
-    #[inline]
-    pub(super) fn is_divisible(&self, len: usize) -> bool {
-        len / 2 >= self.min
-    }
-
     /// Whether to cut `len` items that have not run yet; `is_fresh` if their folder has not taken any before.
     pub(super) fn wants_cut(&self, len: usize, is_fresh: bool) -> bool {
-        if !self.is_divisible(len) {
+        if !is_divisible(self.min, len) {
             return false;
         }
         // INVARIANT: a folder gets at most `max` items, because whatever it begins with is not longer.
@@ -125,11 +137,13 @@ impl Plan {
         match if self.pace.is_known() { pool::demand() } else { Demand::None } {
             Demand::None => false,
             Demand::Awake | Demand::Anybody => true,
-            Demand::Asleep => {
-                !self.pace.is_light()
-                    || self.spent_ns >= WAKE_AFTER_NS && self.pace.expect_ns(len) >= WAKE_LEFT_NS
-            }
+            Demand::Asleep => self.would_wake(len),
         }
+    }
+
+    /// Whether `len` items are worth a wake-up.
+    pub(super) fn would_wake(&self, len: usize) -> bool {
+        !self.pace.is_light() || self.spent_ns >= WAKE_AFTER_NS && self.pace.expect_ns(len) >= WAKE_LEFT_NS
     }
 
     /// Where to cut `len` items: in the middle, or before the first if this thread should not run any of them.
@@ -169,10 +183,9 @@ impl Plan {
         }
     }
 
-    /// Learns from a block of `items` that began at `clock`, and sets that to the beginning of the next.
+    /// Learns from a block of `items` that took `spent_ns`.
     #[inline]
-    fn learn(&mut self, items: usize, clock: &mut Clock) {
-        let spent_ns = clock.lap(items);
+    pub(super) fn learn(&mut self, items: usize, spent_ns: u64) {
         self.trial_ns = self.trial_ns.saturating_sub(spent_ns);
         self.spent_ns += spent_ns;
         self.pace.learn(items, spent_ns);
@@ -210,18 +223,30 @@ pub(super) struct Clock {
 impl Clock {
     /// Begins the first block. A loop of a single block never gets here.
     #[inline]
-    fn start(&mut self) {
+    pub(super) fn start(&mut self) {
         self.since.get_or_insert_with(Moment::now);
     }
 
     /// How many nanoseconds the block of `items` took; the next one begins.
     #[inline]
-    fn lap(&mut self, items: usize) -> u64 {
+    pub(super) fn lap(&mut self, items: usize) -> u64 {
         let now = Moment::now();
         let spent_ns = self.since.replace(now).map_or(0, |since| now.ns_since(since));
         self.items += items;
         self.spent_ns += spent_ns;
         spent_ns
+    }
+
+    /// How many items have been measured.
+    #[inline]
+    pub(super) fn items(&self) -> usize {
+        self.items
+    }
+
+    /// How long they took.
+    #[inline]
+    pub(super) fn spent_ns(&self) -> u64 {
+        self.spent_ns
     }
 
     /// Whether a good share of the loop has been measured.
@@ -274,7 +299,7 @@ impl<P: Producer> Items<P> {
 /// The user's loop over one block. Apart from whoever decides about blocks and parts: among all that, the compiler would keep the loop's
 /// variables in memory.
 #[inline(never)]
-fn fold<P: Producer, F: Folder<P::Item>>(producer: P, folder: F) -> F {
+pub(super) fn fold<P: Producer, F: Folder<P::Item>>(producer: P, folder: F) -> F {
     producer.fold_with(folder)
 }
 
@@ -306,7 +331,7 @@ impl Block {
     fn end(self, plan: &mut Plan, clock: &mut Clock) {
         plan.blocks.end();
         if self.is_measured {
-            plan.learn(self.len, clock);
+            plan.learn(self.len, clock.lap(self.len));
         }
     }
 }
@@ -357,7 +382,7 @@ mod tests {
             let habit = Habit::of::<Slow<N>, u8>(0);
             habit.learn(1, 20_000);
             (0..1_000).any(|_| {
-                let mut plan = Plan::with_habit(habit, 0, 1, usize::MAX, N);
+                let mut plan = Plan::new(Kind { habit, depth: 0 }, 1, usize::MAX, N);
                 let (mut clock, mut rest) = (Clock::default(), Some(Items { producer: Light(N), len: N }));
                 let mut count = Count(0);
                 while let Some(items) = rest {
