@@ -74,7 +74,9 @@ where
 {
     let (begun, folder) = cuttable.begin();
     let (min, max) = (items.producer.min_len(), items.producer.max_len());
-    let brief = if P::COSTLY_START { None } else { Brief::begin(kind, max, items.len) };
+    // One that is full before it begins runs nothing.
+    let may_be_brief = !P::COSTLY_START && !folder.full();
+    let brief = if may_be_brief { Brief::begin(kind, max, items.len) } else { None };
     let Some(mut brief) = brief else {
         let plan = Plan::new(kind, min, max, items.len);
         return go_on::<P, K>(plan, Clock::default(), items, begun, folder, true);
@@ -148,4 +150,94 @@ where
     clock.stop(&plan);
     drop(begun);
     folder.complete()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::NoopReducer;
+    use super::super::habit::Habit;
+    use super::*;
+    use heist_sync::std_atomic::{AtomicUsize, Ordering};
+
+    struct Numbers(std::ops::Range<usize>);
+
+    impl Producer for Numbers {
+        type Item = usize;
+        type IntoIter = std::ops::Range<usize>;
+
+        fn into_iter(self) -> Self::IntoIter {
+            self.0
+        }
+
+        fn split_at(self, index: usize) -> (Self, Self) {
+            let middle = self.0.start + index;
+            (Numbers(self.0.start..middle), Numbers(middle..self.0.end))
+        }
+    }
+
+    /// Counts what it gets, and wants no more than `most`.
+    #[derive(Clone, Copy)]
+    struct Sated<'a> {
+        seen: &'a AtomicUsize,
+        most: usize,
+    }
+
+    impl Consumer<usize> for Sated<'_> {
+        type Folder = Self;
+        type Reducer = NoopReducer;
+        type Result = ();
+
+        fn split_at(self, _index: usize) -> (Self, Self, NoopReducer) {
+            (self, self, NoopReducer)
+        }
+
+        fn into_folder(self) -> Self {
+            self
+        }
+
+        fn full(&self) -> bool {
+            Folder::full(self)
+        }
+    }
+
+    impl UnindexedConsumer<usize> for Sated<'_> {
+        const ANYWHERE: bool = true;
+
+        fn split_off_left(&self) -> Self {
+            *self
+        }
+
+        fn to_reducer(&self) -> NoopReducer {
+            NoopReducer
+        }
+    }
+
+    impl Folder<usize> for Sated<'_> {
+        type Result = ();
+
+        fn consume(self, _item: usize) -> Self {
+            self.seen.fetch_add(1, Ordering::Relaxed);
+            self
+        }
+
+        fn complete(self) {}
+
+        fn full(&self) -> bool {
+            self.seen.load(Ordering::Relaxed) >= self.most
+        }
+    }
+
+    /// Also if it has always been over at once, and so begins without further thought.
+    #[test]
+    fn a_loop_runs_no_item_once_it_is_full() {
+        struct Light;
+        let kind = Kind { habit: Habit::of::<Light, Light>(0), depth: 0 };
+        for most in [0, 1, 12, 13, 14, 99, 100] {
+            kind.habit.learn(1_000, 100);
+            let seen = AtomicUsize::new(0);
+            let items = Items { producer: Numbers(0..100), len: 100 };
+            run_all(kind, items, Kept(Sated { seen: &seen, most }));
+            assert_eq!(seen.into_inner(), most);
+        }
+    }
 }
