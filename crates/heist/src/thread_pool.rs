@@ -205,7 +205,7 @@ impl ThreadPool {
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) has no such boundary, and stays.
     ///
     /// With 0 nothing new runs until the number is raised again: `install` and the like wait, and ticks count as paused. What has begun goes on to its
-    /// next boundary. Shutdown and drop raise it to what it was.
+    /// next boundary; a thread that is starting or looking for work meanwhile may take one more job, also one that comes just after the call. Shutdown and drop raise it to what it was.
     ///
     /// The global pool has no handle, so only [`follow_limits`](crate::ThreadPoolBuilder::follow_limits) changes its number.
     ///
