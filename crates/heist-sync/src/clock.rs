@@ -193,13 +193,35 @@ pub fn coarse_ms() -> u32 {
     coarse::now_ms()
 }
 
+/// For how long, to a millisecond or two, `since` from [`coarse_ms`] is past; longer by as much as the kernel's tick was late then, and never shorter
+/// by more than what is cut off.
+///
+/// ```
+/// let since = heist_sync::clock::coarse_ms();
+/// assert!(heist_sync::clock::elapsed_since(since).as_secs() < 60);
+/// ```
+pub fn elapsed_since(since: u32) -> std::time::Duration {
+    // A stamp that was taken after our look at the clock is not 49 days old.
+    let ms = (coarse::precise_ms().wrapping_sub(since) as i32).max(0);
+    std::time::Duration::from_millis(ms as u64)
+}
+
 #[cfg(all(target_os = "linux", not(any(heist_model, miri))))]
 mod coarse {
     #[inline]
     pub(super) fn now_ms() -> u32 {
+        read(libc::CLOCK_MONOTONIC_COARSE)
+    }
+
+    pub(super) fn precise_ms() -> u32 {
+        read(libc::CLOCK_MONOTONIC)
+    }
+
+    #[inline]
+    fn read(clock: libc::clockid_t) -> u32 {
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: it writes one `timespec`. Every kernel has this clock.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut now) };
+        // SAFETY: it writes one `timespec`. Every kernel has these clocks, and one is the other as it was at the last tick.
+        unsafe { libc::clock_gettime(clock, &raw mut now) };
         // The wrap is meant.
         (now.tv_sec as u32).wrapping_mul(1000).wrapping_add(now.tv_nsec as u32 / 1_000_000)
     }
@@ -216,6 +238,8 @@ mod coarse {
     pub(super) fn now_ms() -> u32 {
         START.get().get_or_init(Instant::now).elapsed().as_millis() as u32
     }
+
+    pub(super) use now_ms as precise_ms;
 }
 
 #[cfg(any(heist_model, all(miri, target_os = "linux")))]
@@ -223,4 +247,6 @@ mod coarse {
     pub(super) fn now_ms() -> u32 {
         0
     }
+
+    pub(super) use now_ms as precise_ms;
 }

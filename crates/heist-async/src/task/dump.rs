@@ -6,7 +6,7 @@ use super::{Id, arena, handle};
 use heist_pool::raw::pool::Pool;
 use heist_pool::raw::recorder;
 use heist_pool::raw::stall::{TaskReport, TaskState};
-use heist_sync::clock::coarse_ms;
+use heist_sync::clock::elapsed_since;
 use std::fmt;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -187,14 +187,13 @@ impl Pin {
         Some(Self { task: Raw::new(cell), word })
     }
 
-    fn info(&self, now_ms: u32) -> Info {
+    fn info(&self) -> Info {
         Info {
             id: self.task.id(),
             name: self.task.name().map(str::to_owned),
             site: self.task.site(),
             state: State::of(self.word),
-            // A stamp that was taken after `now_ms` is not 49 days old.
-            since: Duration::from_millis((now_ms.wrapping_sub(self.task.since_ms()) as i32).max(0) as u64),
+            since: elapsed_since(self.task.since_ms()),
             wakers: self.word.wakers(),
             number: recorder::number_of(self.task.as_ptr()),
         }
@@ -208,13 +207,12 @@ impl Drop for Pin {
 }
 
 fn collect(mut wanted: impl FnMut(&Pin) -> bool) -> Vec<Info> {
-    let now_ms = coarse_ms();
     let mut all = Vec::new();
     arena::for_each(|cell| {
         if let Some(pin) = Pin::new(cell)
             && wanted(&pin)
         {
-            all.push(pin.info(now_ms));
+            all.push(pin.info());
         }
     });
     all
@@ -239,10 +237,9 @@ pub fn dump() -> Vec<Info> {
 
 /// Every task that has not ended, for a report of stalls. `None` if they cannot be had now.
 pub(crate) fn for_report() -> Option<Vec<TaskReport>> {
-    let now_ms = coarse_ms();
     let mut all = Vec::new();
     let report = |pin: &Pin| {
-        let Info { id, name, site, state, since, wakers, .. } = pin.info(now_ms);
+        let Info { id, name, site, state, since, wakers, .. } = pin.info();
         let state = match state {
             State::Running => TaskState::Running,
             State::Scheduled => TaskState::Scheduled,

@@ -5,7 +5,7 @@ use super::Threads;
 use crate::worker::{Doing, Worker};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
-use heist_sync::clock::coarse_ms;
+use heist_sync::clock::{coarse_ms, elapsed_since};
 use heist_sync::{lock, lock_soon};
 use heist_trace::{Kind, name};
 use std::cell::Cell;
@@ -149,9 +149,7 @@ impl Entry {
         let kind = KINDS[word.addr() & KIND];
         // SAFETY: `named` made it of a `&'static` and the kind.
         let site = unsafe { &*word.map_addr(|a| a & !KIND) };
-        // A stamp that was taken after ours is not 49 days old.
-        let ms = (coarse_ms().wrapping_sub(since_ms) as i32).max(0) as u64;
-        Some(Closure { kind, site, since: Duration::from_millis(ms) })
+        Some(Closure { kind, site, since: elapsed_since(since_ms) })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::rig::watchdog::watch;
 use heist::task::JoinSet;
 use heist::{ThreadPool, ThreadPoolBuilder, block_on, net, task, time};
 use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heist_sync::clock::{coarse_ms, elapsed_since};
 use std::future::poll_fn;
 use std::io::Write;
 use std::pin::{Pin, pin};
@@ -487,13 +488,14 @@ fn a_computation_does_not_hold_its_task() {
 
 // What the dump tells.
 
-/// The clock of the stamps is the kernel's, of up to 10 ms, and they are in milliseconds.
-const COARSE: Duration = Duration::from_millis(11);
+/// Stamps are in milliseconds, and what is left of one is cut off.
+const CUT_OFF: Duration = Duration::from_millis(1);
 /// For how long a task is kept in each state.
 const KEPT: Duration = Duration::from_millis(150);
 
-/// Waits until the task is in the state, which it came to after `earliest`, and checks its stamp, now and later.
-fn check_since(id: task::Id, state: task::State, earliest: Instant) {
+/// Waits until the task is in the state, which it came to after `earliest` of the clock of the stamps, and checks its own, now and later. That clock is
+/// as late as the kernel's tick, which nothing bounds.
+fn check_since(id: task::Id, state: task::State, earliest: u32) {
     let since = || {
         let all = task::dump();
         all.iter().find(|info| info.id() == id && info.state() == state).map(|info| info.since())
@@ -504,10 +506,10 @@ fn check_since(id: task::Id, state: task::State, earliest: Instant) {
         }
         std::thread::yield_now();
     };
-    let (seen, most) = (Instant::now(), earliest.elapsed() + COARSE);
+    let (seen, most) = (Instant::now(), elapsed_since(earliest));
     assert!(first <= most, "{state:?} for {first:?}, but not before {most:?} ago");
     std::thread::sleep(KEPT);
-    let least = seen.elapsed().saturating_sub(COARSE);
+    let least = seen.elapsed().saturating_sub(CUT_OFF);
     let later = since().unwrap_or_else(|| panic!("not {state:?} any more"));
     assert!(later >= least, "{state:?} for {later:?}, but at least for {least:?}");
 }
@@ -518,7 +520,7 @@ fn the_dump_tells_since_when() {
     let pool = only(1);
     let (wakes, begun, go) = (Gate::new(), Gate::new(), Gate::new());
     let (woken, begins, goes) = (wakes.clone(), begun.clone(), go.clone());
-    let spawned = Instant::now();
+    let spawned = coarse_ms();
     let probe = pool.spawn_task(async move {
         woken.await;
         begins.open();
@@ -535,10 +537,10 @@ fn the_dump_tells_since_when() {
         unblocked.block();
     });
     blocked.block();
-    let scheduled = Instant::now();
+    let scheduled = coarse_ms();
     wakes.open();
     check_since(probe.id(), task::State::Scheduled, scheduled);
-    let running = Instant::now();
+    let running = coarse_ms();
     unblocks.open();
     begun.block();
     check_since(probe.id(), task::State::Running, running);
