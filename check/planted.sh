@@ -53,7 +53,7 @@ permit_grant_forgotten       pool worker::loom::a_grant_to_help_against_the_end_
 permit_granted_is_kept       pool worker::loom::a_grant_of_another_permit_against_the_end_of_an_observed_wait
 permit_grant_search_kept     pool worker::loom::a_grant_to_help_against_the_end_of_the_wait worker::loom::a_grant_to_help_against_the_end_of_an_observed_wait
 
-overtaker_no_last_look       pool worker::loom::an_overtaker_that_sleeps_against_a_task
+overtaker_no_last_look       pool worker::loom::an_overtaker_that_sleeps_against_a_task worker::loom::a_searcher_that_sleeps_against_an_overtaker_that_blocks
 overtaker_uncounted_too_late pool worker::loom::an_overtaker_that_sleeps_against_a_task
 idle_arm_before_count        pool worker::loom::sleep_against_an_answer
 idle_clear_after_counters    pool worker::loom::sleep_against_an_answer

@@ -161,8 +161,9 @@ impl<T> Injector<T> {
     /// assert_eq!(heist_deque::Injector::<u8>::new().len(), 0);
     /// ```
     pub fn len(&self) -> usize {
-        // ORDERING: relaxed. Whoever takes an item takes the lock first; whoever sleeps on the answer fences first.
-        self.len.load(Ordering::Relaxed)
+        // ORDERING: acquire, with the release in `leave`: who sees that a share was taken sees where it went. Whoever takes an item takes the
+        // lock first; whoever sleeps on the answer fences first.
+        self.len.load(Ordering::Acquire)
     }
 
     /// Whether there was nothing a moment ago. One load; see "Sleeping" above.
@@ -175,8 +176,8 @@ impl<T> Injector<T> {
     }
 
     fn leave(&self, items: MutexGuard<'_, VecDeque<T>>) {
-        // ORDERING: relaxed: stores are ordered by the lock, and nothing is read on the strength of the length alone.
-        self.len.store(items.len(), Ordering::Relaxed);
+        // ORDERING: release, after what `take_share` has done with the items; partner: `len`. Stores are ordered by the lock.
+        self.len.store(items.len(), Ordering::Release);
     }
 }
 

@@ -385,6 +385,18 @@ mod tests {
         assert_eq!(lock(&monitor.requests).asked.len(), 2, "both are watched now");
     }
 
+    /// Whoever announces a task reads that a permit is free, and before it has the lock a thread that does not search has taken it: a guest,
+    /// or an overtaker at the end of its poll. Nobody may come for the task, so the monitor is asked.
+    #[test]
+    fn a_permit_that_is_gone_when_a_thread_is_to_be_woken_for_it() {
+        let pool = Pool::new(Config { parallelism: 1, ..Config::default() });
+        let holder = pool.threads().table().enrol().unwrap().shared;
+        assert_eq!(pool.permits().open().acquire(holder.id(), 0), Some(0));
+        assert!(!pool.watched().is_on.is_up());
+        pool.permits().wake_one(&pool, None, WokenFor::Task);
+        assert!(pool.watched().is_on.is_up(), "nobody is free for it, and nobody looks after it");
+    }
+
     /// A poll that is short ends before the monitor would look, and then it does not. What somebody else has asked for stays.
     #[test]
     fn a_driver_that_is_attended_again_wakes_nobody() {

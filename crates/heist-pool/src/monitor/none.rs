@@ -1,18 +1,23 @@
 //! In place of the monitor where a checker runs. Of the monitor only its flag is modelled, by itself: in the models of sleeping its
-//! barrier would hide that another is missing.
+//! barrier would hide that another is missing. Where it matters that the monitor is asked, the model's own thread stands in for it.
 
 mod flag;
 
 use crate::pool::{Config, Pool};
 use crate::queues::task::TaskRef;
 use heist_os::WokenFor;
-use std::sync::Weak;
+use heist_sync::{Parker, StdArc as Arc};
+use std::sync::{OnceLock, Weak};
 
-pub struct Watched;
+#[derive(Default)]
+pub struct Watched {
+    /// Who does what the monitor would, in a model that needs it.
+    pub stands_in: OnceLock<Arc<Parker>>,
+}
 
 impl Watched {
     pub fn new(_: &Config, _: Weak<Pool>) -> Self {
-        Self
+        Self::default()
     }
 
     pub fn note_task(&self, _: &TaskRef) {}
@@ -23,7 +28,11 @@ impl Watched {
         false
     }
 
-    pub fn watch(&self) {}
+    pub fn watch(&self) {
+        if let Some(stands_in) = self.stands_in.get() {
+            stands_in.unpark();
+        }
+    }
 
     pub fn watch_from(&self, _: u64) {}
 
@@ -31,7 +40,9 @@ impl Watched {
 
     pub fn note_in_driver(&self) {}
 
-    pub fn watch_for(&self, _: WokenFor) {}
+    pub fn watch_for(&self, _: WokenFor) {
+        self.watch();
+    }
 }
 
 pub(crate) fn start() {}

@@ -213,11 +213,14 @@ impl Permits {
         counters.get(Count::Searching) > 0 || counters.get(Count::Free) > 0
     }
 
-    /// A searcher stops searching without having looked: if it was the last, another one is woken.
+    /// A searcher stops searching without having looked: if it was the last, another one is woken, or the monitor looks.
     pub fn pass_search_on(&self, pool: &Pool) {
         let counters = self.end_search();
         if policy::on_new_work(counters.view()) == policy::Wake::One {
             self.wake_one(pool, None, WokenFor::Job);
+        } else if counters.get(Count::Free) == 0 {
+            // LIVENESS: as for a searcher that has found something.
+            pool.watched().watch_for(WokenFor::Job);
         }
     }
 
@@ -290,6 +293,9 @@ impl Permits {
                 // No thread can be had just now.
                 if is_refused {
                     pool.watched().watch();
+                } else if only.is_none() {
+                    // LIVENESS: the permit that was free has gone to a thread that does not search, such as a guest or an overtaker.
+                    self.announce_to_overtakers(pool, what, self.counters());
                 }
             }
             Wake::Grant(grant) => {

@@ -301,8 +301,11 @@ impl Search {
                     tasks.poll_driver(me);
                     look().or_else(|| self.steal(me, What::Tasks, &mut Memory::default()))
                 });
-                if found.is_none() {
-                    me.hand_in_tasks();
+                match found {
+                    None => me.hand_in_tasks(),
+                    // LIVENESS: the monitor may have looked while what was stolen was in no queue, and has forgotten this pool.
+                    Some(_) if me.shared.has_tasks() => me.pool.watched().watch(),
+                    Some(_) => {}
                 }
                 found
             }

@@ -15,6 +15,7 @@ use crate::queues::forks::{Popped, Slot};
 use crate::queues::job::{JobRef, heap_job};
 use crate::queues::task::{Header, Place, TaskRef, Vtable};
 use crate::signal::{Awaited, Signal};
+use heist_os::WokenFor;
 use heist_sync::cell::UnsafeCell;
 use heist_sync::{Interrupt, Parker, StdArc as Arc, thread};
 use loom::model::Builder;
@@ -755,6 +756,69 @@ fn an_overtaker_that_sleeps_against_a_task() {
         }
         computing.unpark();
         holder.join().unwrap();
+        assert_eq!(task.polls(), 1);
+    });
+}
+
+/// A searcher, on whose search the maker of a task relies, gives up and goes to sleep, while a thread that ran tasks without a permit takes the
+/// one that has become free, and blocks.
+///
+/// Bug hunted: the searcher sees the task and has no permit for it, and leaves it to a thread that does not get to it
+/// (`overtaker_no_last_look`).
+#[test]
+fn a_searcher_that_sleeps_against_an_overtaker_that_blocks() {
+    check(2, |first| {
+        let (pool, task, monitor) = (pool(1), Task::new(), Arc::new(Parker::new()));
+        assert!(pool.watched().stands_in.set(monitor.clone()).is_ok());
+        let (searches, is_ready) = (Arc::new(Parker::new()), Arc::new(Parker::new()));
+        let searcher = {
+            let (pool, task, searches, is_ready) =
+                (pool.clone(), task.clone(), searches.clone(), is_ready.clone());
+            move || {
+                work(&pool, 0, |worker| {
+                    worker.search.set_on(pool.permits().try_search(1));
+                    searches.unpark();
+                    is_ready.park();
+                    while task.polls() == 0 {
+                        assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool");
+                        reach_bottom(worker);
+                        if let Some(found) = worker.search() {
+                            worker.run_found(found);
+                        }
+                    }
+                });
+            }
+        };
+        let overtaker = {
+            let (pool, task) = (pool.clone(), task.clone());
+            move || {
+                enrol(&pool, |worker| {
+                    searches.park();
+                    pool.permits().open().count(Count::Overtaking);
+                    worker.permit.set_role(&worker.me, Role::Overtaker);
+                    is_ready.unpark();
+                    pool.schedule(task.ready(), Place::Last);
+                    reach_bottom(worker);
+                    if worker.permit.index().is_some() {
+                        // It blocks. The monitor takes its permit, and wakes somebody for it.
+                        monitor.park();
+                        give_up(worker);
+                        pool.permits().announce(&pool, WokenFor::Task);
+                    } else {
+                        pool.permits().end_overtaking();
+                    }
+                });
+            }
+        };
+        if first {
+            let other = thread::spawn(overtaker);
+            searcher();
+            other.join().unwrap();
+        } else {
+            let other = thread::spawn(searcher);
+            overtaker();
+            other.join().unwrap();
+        }
         assert_eq!(task.polls(), 1);
     });
 }

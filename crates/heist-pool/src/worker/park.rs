@@ -71,11 +71,11 @@ impl Sleep {
             if !is_planted("idle_broadcast_left") {
                 permits.wake_for_bound(&me.pool);
             }
-            // LIVENESS(S3): or a job that was announced to nobody because we searched, and for which we may not take a permit: ours is not
-            // active any more, and where thread and permit are one there is no other for us.
-            let is_retired = usize::from(me.shared.home()) >= me.pool.active();
-            if is_retired && me.pool.queues().has_work_for_anyone(threads.table()) {
-                permits.announce(&me.pool, WokenFor::Job);
+            // LIVENESS(S3): or what was announced to nobody because we searched or ran tasks, and for which there is no permit for us: others
+            // have them all by now, perhaps without searching, or ours is not active any more. It is announced again, so that who may comes
+            // for it, or the monitor looks after it.
+            if !is_planted("overtaker_no_last_look") {
+                self.announce_left(me);
             }
         }
         if was_overtaking && is_planted("overtaker_uncounted_too_late") {
@@ -91,8 +91,7 @@ impl Sleep {
         slept
     }
 
-    /// S3: something came before the request. Takes a permit to look for it, unless somebody has just given one. Tasks are run
-    /// without, if all that hold one compute.
+    /// S3: something came before the request. Takes a permit to look for it, unless somebody has just given one.
     fn rise_for_visible_work(&self, me: &Me, permit: &OwnPermit) -> Option<Slept> {
         let mut open = me.permits().open();
         let (queues, table) = (me.pool.queues(), me.pool.threads().table());
@@ -115,12 +114,18 @@ impl Sleep {
             me.trace(Kind::Wake, u32::from(me.id()));
             return Some(Slept::Searching);
         }
-        let may_overtake = me.permits().count(Count::Overtaking) == 0
-            && open.free().is_empty()
-            && (queues.has_tasks(table) || me.pool.stealable_tick().is_some())
-            && me.permits().computing(&me.pool).all(|computes| computes)
-            && !is_planted("overtaker_no_last_look");
-        (may_overtake && open.unpark(me.id())).then(|| self.overtake(me, permit, open))
+        None
+    }
+
+    /// Something is left that this thread may not take a permit for. If all that hold one compute, a thread runs tasks without: perhaps
+    /// this one.
+    fn announce_left(&self, me: &Me) {
+        let (queues, table) = (me.pool.queues(), me.pool.threads().table());
+        if queues.has_tasks(table) || me.pool.stealable_tick().is_some() {
+            me.permits().announce(&me.pool, WokenFor::Task);
+        } else if queues.has_work_for_anyone(table) {
+            me.permits().announce(&me.pool, WokenFor::Job);
+        }
     }
 
     /// A thread that was parked runs tasks without a permit.
