@@ -118,7 +118,8 @@ impl Pool {
     /// Takes the most overdue tick that the holder of `index` may run at `at_ns`, or that a thread without a permit may.
     pub fn take_tick(&self, index: Option<u16>, at_ns: u64) -> Option<(TickRef, Taken<'_>)> {
         let ticks = self.queues().ticks();
-        loop {
+        // While no permit is active they count as paused.
+        while self.active() > 0 {
             let (from, tick, moves) = match (self.choose_tick(index, at_ns)?, index) {
                 (TickChoice::Own, Some(index)) => (index, ticks.pop(index, at_ns), false),
                 (TickChoice::Own, None) => return None,
@@ -138,6 +139,7 @@ impl Pool {
                 return Some((tick, Taken { pool: self, from, index, moves, at_ns }));
             }
         }
+        None
     }
 
     /// A thread begins a run of a tick that it took `late_ns` after it was due, and that should take `run_ns`. If that is long, or the thread

@@ -204,8 +204,11 @@ impl ThreadPool {
     /// indices below `num_threads`; loops are divided for as many. More threads get to work at once. A thread that belongs to the pool by
     /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) has no such boundary, and stays.
     ///
-    /// With 0 nothing new runs until the number is raised again: `install` and the like wait, and ticks count as paused. What has begun goes on to its
-    /// next boundary; a thread that is starting or looking for work meanwhile may take one more job, also one that comes just after the call. Shutdown and drop raise it to what it was.
+    /// With 0 nothing new runs until the number is raised again: nothing that is spawned after the call, `install` and the like wait,
+    /// [`broadcast`](Self::broadcast) has nobody to call and returns an empty list at once, and ticks count as paused. What has begun goes on to its next
+    /// boundary. Shutdown and drop raise it to what it was.
+    ///
+    /// `HEIST_NUM_THREADS` and `RAYON_NUM_THREADS` are looked at when a pool is built, and not here.
     ///
     /// The global pool has no handle, so only [`follow_limits`](crate::ThreadPoolBuilder::follow_limits) changes its number.
     ///

@@ -410,7 +410,7 @@ impl Search {
                 Source::Elsewhere => return None,
             };
             if found.is_some() {
-                return found;
+                return unless_stopped(me, found, what);
             }
             *source = false;
         }
@@ -439,12 +439,15 @@ impl Search {
 
     /// One round over all other threads, from a random one on; nearest first where the machine has several nodes.
     pub fn steal<'a>(&self, me: &'a Me, what: What, memory: &mut Memory) -> Option<Found<'a>> {
-        if let Some(places) = me.pool.places() {
-            return self.steal_nearest(me, places, what, memory);
-        }
-        let n = me.pool.threads().table().len();
-        let start = self.random.borrow_mut().below(n);
-        memory.steal_from(me, what, policy::victims(n, start, usize::from(me.id())))
+        let found = match me.pool.places() {
+            Some(places) => self.steal_nearest(me, places, what, memory),
+            None => {
+                let n = me.pool.threads().table().len();
+                let start = self.random.borrow_mut().below(n);
+                memory.steal_from(me, what, policy::victims(n, start, usize::from(me.id())))
+            }
+        };
+        unless_stopped(me, found, what)
     }
 
     #[cold]
@@ -543,6 +546,33 @@ fn owes_a_search(me: &Me, counters: Counters) -> bool {
     // ORDERING(PERMIT-E3): the end of our search before our look; partner: `announce`.
     fence(Ordering::SeqCst);
     me.pool.queues().has_visible_work(me.pool.threads().table())
+}
+
+/// What a thread at the bottom of its stack has found in a queue, unless no permit is active any more.
+///
+/// ORDERING: that is asked after it was taken out. Who has queued it after it has let no permit be active is then seen to have done so, because
+/// whoever takes something from a queue acquires it.
+#[inline(always)]
+fn unless_stopped<'a>(me: &Me, found: Option<Found<'a>>, what: What) -> Option<Found<'a>> {
+    if what == What::Jobs || me.pool.active() > 0 {
+        return found;
+    }
+    give_back(me, found)
+}
+
+/// Whatever may wait goes to the injectors. The other half of a fork belongs to something that has begun.
+#[cold]
+fn give_back<'a>(me: &Me, found: Option<Found<'a>>) -> Option<Found<'a>> {
+    let queues = me.pool.queues();
+    match found {
+        Some(Found::Job(job)) => queues.jobs.push(job),
+        Some(Found::Task(task)) => queues.tasks.push(task),
+        found => return found,
+    }
+    // LIVENESS: who lets permits be active again may have looked while it was in no queue. It is announced, and we look before we sleep.
+    me.permits().announce(&me.pool, WokenFor::Task);
+    me.hand_in();
+    None
 }
 
 /// A job that only the holder of this thread's permit may run. It tells its index, so that is observed from here on.

@@ -95,23 +95,48 @@ fn fewer_run_after_the_next_job_boundary() {
     }
 }
 
-/// Lets nothing run, and waits until that is so: a thread that searches may take one more job.
-fn stop(pool: &ThreadPool) {
-    pool.set_num_threads(0).unwrap();
-    wait_until("nothing runs", || {
-        let (send, receive) = mpsc::channel();
-        pool.spawn(move || {
-            let _ = send.send(());
-        });
-        receive.recv_timeout(Duration::from_millis(50)).is_err()
-    });
+/// Not even what comes just after: a thread that is starting, looks for work, or ends a job at that moment takes nothing more.
+#[test]
+fn with_none_nothing_runs_that_is_queued_afterwards() {
+    let _watch = watch!();
+    for round in 0..60 {
+        let pool = pool(2, 2);
+        // New, with threads that search, and with threads that are busy.
+        match round % 3 {
+            0 => {}
+            1 => drop(pool.join(|| spin(Duration::from_micros(20)), || spin(Duration::from_micros(20)))),
+            _ => (0..8).for_each(|_| pool.spawn(|| spin(Duration::from_micros(50)))),
+        }
+        let early = Arc::new(AtomicUsize::new(0));
+        let may_run = Arc::new(AtomicBool::new(false));
+        let ended = Arc::new(AtomicUsize::new(0));
+        pool.set_num_threads(0).unwrap();
+        let note = || {
+            let (early, may_run, ended) = (early.clone(), may_run.clone(), ended.clone());
+            move || {
+                early.fetch_add(usize::from(!may_run.load(Ordering::SeqCst)), Ordering::SeqCst);
+                ended.fetch_add(1, Ordering::SeqCst);
+            }
+        };
+        for _ in 0..20 {
+            pool.spawn(note());
+            let run = note();
+            drop(pool.spawn_task(async move { run() }));
+        }
+        // Nothing happens, so there is nothing to wait for.
+        std::thread::sleep(Duration::from_millis(2));
+        may_run.store(true, Ordering::SeqCst);
+        pool.set_num_threads(1 + round % 2).unwrap();
+        wait_until("all have run", || ended.load(Ordering::SeqCst) == 40);
+        assert_eq!(early.load(Ordering::SeqCst), 0, "round {round}");
+    }
 }
 
 #[test]
 fn with_none_nothing_runs_until_there_are_some() {
     let _watch = watch!();
     let pool = pool(2, 2);
-    stop(&pool);
+    pool.set_num_threads(0).unwrap();
     assert_eq!(pool.broadcast(|c| c.index()), [] as [usize; 0]);
     let (send, receive) = mpsc::channel();
     let from_job = send.clone();
