@@ -16,6 +16,7 @@ use std::future::Future;
 /// assert_eq!(answer, 42);
 /// # Ok::<(), heist::ThreadPoolBuildError>(())
 /// ```
+#[track_caller]
 pub fn block_on_in<F: Future>(pool: &Arc<Pool>, future: F) -> F::Output {
     turn::inside(pool, || block_on(future))
 }

@@ -151,6 +151,7 @@ impl<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send> Call<'_, OP, R> {
 }
 
 /// [`broadcast`] in a given pool.
+#[track_caller]
 pub fn broadcast_in<OP, R>(pool: &Arc<Pool>, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,

@@ -101,6 +101,7 @@ where
 }
 
 /// [`fork`] in a given pool.
+#[track_caller]
 pub fn fork_in<F, R>(pool: &Arc<Pool>, f: F) -> R
 where
     F: FnOnce(Fork<'_>) -> R + Send,

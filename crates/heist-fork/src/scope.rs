@@ -136,6 +136,7 @@ impl<'scope> Base<'scope> {
         std::ptr::from_ref(self).cast()
     }
 
+    #[track_caller]
     fn count_in(&self, jobs: usize) {
         self.pool.refuse_if_foreign();
         self.pending.count_in(jobs);
@@ -276,6 +277,7 @@ impl<'scope> Base<'scope> {
     ///
     /// # Safety
     /// `call` must be sound on each index until the scope is over.
+    #[track_caller]
     fn broadcast(&self, call: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
         self.pool.refuse_if_foreign();
         let n = self.pool.active();
@@ -321,6 +323,7 @@ fn note_site(site: &'static Location<'static>) {
 }
 
 /// Where a job spawned on this thread goes.
+#[track_caller]
 pub(crate) fn push_in(pool: &Arc<Pool>, job: JobRef) {
     match Worker::current_in(pool) {
         Some(worker) => worker.spawn(job),
@@ -373,6 +376,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Panics
     /// As [`spawn`](Self::spawn).
+    #[track_caller]
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
@@ -440,6 +444,7 @@ impl<'scope> ScopeFifo<'scope> {
     ///
     /// # Panics
     /// As [`Scope::spawn`].
+    #[track_caller]
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,

@@ -121,8 +121,9 @@ impl Config {
     fn permits(&self, asked: usize, decided: usize) -> Result<(usize, usize), BuildError> {
         match self.max_parallelism {
             0 => Ok((decided, decided)),
-            most if asked != 0 && most < decided => Err(BuildError::BadValue(format!(
-                "max_num_threads({most}) is less than the {decided} threads that the pool starts with; raise it or lower num_threads"
+            // Also where the environment lowers what was asked for: the program is wrong everywhere, or nowhere.
+            most if most < asked => Err(BuildError::BadValue(format!(
+                "max_num_threads({most}) is less than the {asked} threads that the pool starts with; raise it or lower num_threads"
             ))),
             most if most > MOST_INDICES => Err(BuildError::BadValue(format!(
                 "max_num_threads({most}) is more than a pool can have, which is {MOST_INDICES}; ask for fewer threads"

@@ -283,12 +283,13 @@ impl Pool {
     /// Runs `f` in this pool: here if the calling thread is one of the pool's, or can be its guest; else on a thread of the pool, and
     /// waits for it.
     #[inline]
+    #[track_caller]
     pub fn install<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
+        self.refuse_if_foreign();
         erased(f, |callee| self.call(callee))
     }
 
     fn call(self: &Arc<Self>, callee: &mut Callee<'_>) {
-        self.refuse_if_foreign();
         profile::called(&mut || self.call_here_or_there(callee));
     }
 
@@ -317,6 +318,7 @@ impl Pool {
     }
 
     /// Queues a new job for whoever is free.
+    #[track_caller]
     pub fn inject(&self, job: JobRef) {
         self.refuse_if_foreign();
         recorder::record(self, Kind::Spawn, job.number(), || 0);

@@ -52,7 +52,7 @@ fn line(pool: &Pool, at: Duration) -> String {
     let lengths: Vec<_> = table.iter().map(|worker| worker.queued().to_string()).collect();
     format!(
         "sched {}ms pool {}: active={} running={} parked={} searching={searching} threads={} lent={} injected={} queues=[{}] \
-         due_ticks={} steals={} wakes={}",
+         due_ticks={} steals={} wakes={} pid={}",
         at.as_millis(),
         pool.recorder().number(),
         pool.active(),
@@ -65,5 +65,6 @@ fn line(pool: &Pool, at: Duration) -> String {
         pool.due_ticks(),
         table.iter().map(|worker| worker.own().steals.get()).sum::<u64>(),
         table.iter().map(|worker| worker.own().wakes.get()).sum::<u64>() + permits.wakes_from_outside(),
+        std::process::id(),
     )
 }

@@ -360,7 +360,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// built.
     ///
     /// A change of the limits overrides what [`num_threads`](Self::num_threads) and [`ThreadPool::set_num_threads`] said, except that a pool with
-    /// no active thread keeps none, and that nothing is raised above `HEIST_NUM_THREADS`.
+    /// no active thread keeps none, and that nothing is raised above `HEIST_NUM_THREADS`. Without `max_num_threads` the number can only go down, and
+    /// up again to what the pool was built with.
     ///
     /// ```
     /// let pool = heist::ThreadPoolBuilder::new().max_num_threads(64).follow_limits(true).build()?;

@@ -48,6 +48,11 @@
 //! it, across all its waits. A job that has not asked never waits for one. While a job waits, another thread may run other jobs with its
 //! index, exactly as in rayon, where they run on the same thread; [`WorkerLocal`] is by thread and not exposed to that.
 //!
+//! # Child processes
+//!
+//! After `fork(2)` the child has none of the pool's threads. There the global pool starts anew on first use; a [`ThreadPool`] that was made before the
+//! `fork` panics when it is used, and says so. Dropping it does nothing.
+//!
 //! # Features
 //!
 //! | feature | on by default | what it adds |

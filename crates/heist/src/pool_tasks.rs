@@ -70,6 +70,7 @@ impl ThreadPool {
     ///
     /// # Blocking
     /// Until the future is ready. A thread of a pool lends its place to another meanwhile.
+    #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         heist_async::block_on_in(&self.pool, future)
     }

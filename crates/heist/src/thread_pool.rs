@@ -123,6 +123,7 @@ impl ThreadPool {
     ///
     /// # Panics
     /// A panic of `f` goes on here.
+    #[track_caller]
     pub fn fork<F, R>(&self, f: F) -> R
     where
         F: FnOnce(Fork<'_>) -> R + Send,
@@ -138,6 +139,7 @@ impl ThreadPool {
     /// assert_eq!(pool.broadcast(|c| c.index()), [0, 1]);
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
+    #[track_caller]
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -230,6 +232,7 @@ impl ThreadPool {
     /// # Deadlocks
     /// With 0, whoever waits for the pool waits for whoever raises the number: a job that lowers it to 0 itself must raise it before it runs a
     /// parallel loop, or waits for other jobs.
+    #[track_caller]
     pub fn set_num_threads(&self, num_threads: usize) -> Result<(), SetNumThreadsError> {
         let most = self.current_num_threads();
         if num_threads > most {
@@ -436,6 +439,7 @@ impl ThreadPool {
     /// assert!(!trace.events().is_empty());
     /// # Ok::<(), heist::ThreadPoolBuildError>(())
     /// ```
+    #[track_caller]
     pub fn start_trace(&self) {
         self.pool.refuse_if_foreign();
         self.pool.recorder().start(&self.pool);

@@ -9,6 +9,7 @@ use heist_sync::StdArc as Arc;
 use heist_sync::clock::Instant;
 
 /// Runs `f`, which is no task of its own; what it spawns, and the timers and sockets that it makes, go to `pool`.
+#[track_caller]
 pub(crate) fn inside<R>(pool: &Arc<Pool>, f: impl FnOnce() -> R) -> R {
     struct In {
         home: Home,

@@ -65,7 +65,9 @@ fn a_most_is_enough_to_say() {
         let pool = ThreadPoolBuilder::new().max_num_threads(most).build().unwrap();
         assert_eq!((pool.active_num_threads(), pool.current_num_threads()), (active, most));
     }
-    // Who says both says something wrong.
+    // Who says both says something wrong, also where the environment lowers it.
+    let error = ThreadPoolBuilder::new().num_threads(9).max_num_threads(6).build().unwrap_err();
+    assert!(error.to_string().contains("max_num_threads(6) is less than the 9 threads"), "{error}");
     let error = ThreadPoolBuilder::new().num_threads(4).max_num_threads(3).build().unwrap_err();
     assert!(error.to_string().contains("max_num_threads(3) is less than the 4 threads"), "{error}");
     let error =

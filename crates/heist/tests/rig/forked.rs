@@ -1,7 +1,8 @@
 //! A child by `fork(2)`, and the parent that waits for it.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// How long a child may take before it counts as hung.
@@ -62,6 +63,19 @@ impl Forked {
         assert!(libc::WIFEXITED(status), "the child was ended by signal {}", libc::WTERMSIG(status));
         libc::WEXITSTATUS(status)
     }
+}
+
+/// As [`message_of`], for a call that says where it was made.
+#[track_caller]
+pub fn message_here<R>(f: impl FnOnce() -> R) -> String {
+    static SAID: Mutex<Option<String>> = Mutex::new(None);
+    std::panic::set_hook(Box::new(|info| {
+        *SAID.lock().unwrap() = info.location().map(|at| at.file().to_owned());
+    }));
+    let message = message_of(f);
+    drop(std::panic::take_hook());
+    assert_eq!(SAID.lock().unwrap().as_deref(), Some(Location::caller().file()), "where it panicked");
+    message
 }
 
 /// What `f` says when it panics.
