@@ -77,7 +77,7 @@ impl Config {
                         "only {index} of {started} threads could be started ({error}); the pool goes on with those. Raise the \
                          limit on threads (ulimit -u, pids.max) or ask for fewer"
                     ));
-                    pool.shrink_to(index);
+                    pool.permits().shrink_to(index);
                     break;
                 }
             }

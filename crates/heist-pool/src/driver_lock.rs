@@ -79,7 +79,7 @@ impl Locked<'_> {
         let DriverLock { waiter, until_ns, .. } = self.lock;
         waiter.store(thread.into(), Ordering::Relaxed);
         until_ns.store(NEVER, Ordering::Relaxed);
-        // ORDERING(TICK-E1): our announcement, with the lock's state, before our look; partner: `Pool::hasten`. One of the two sees
+        // ORDERING(TICK-E1): our announcement, with the lock's state, before our look; partner: `DriverWaiter::hasten`. One of the two sees
         // the other. LIVENESS: an unpark that comes before the wait has begun keeps it from beginning.
         fence(Ordering::SeqCst);
         let next_ns = if self.lock.has_ticks() { next_ns() } else { NEVER };
@@ -132,7 +132,7 @@ impl DriverLock {
             self.called.store(false, Ordering::Relaxed);
         }
         if state == WAITED_BESIDE {
-            // ORDERING(TICK-E2): our state before our look at the driver; partner: `Pool::attend`, where something was registered
+            // ORDERING(TICK-E2): our state before our look at the driver; partner: `DriverWaiter::attend`, where something was registered
             // before it looks at the state.
             fence(Ordering::SeqCst);
             if self.driver.get().is_some() {
@@ -165,7 +165,7 @@ impl DriverLock {
         self.ticks.load(Ordering::Relaxed) > 0
     }
 
-    /// Something is due at `rise_ns`, for the thread that waits. Behind a fence: see [`Pool::hasten`](crate::pool::Pool::hasten).
+    /// Something is due at `rise_ns`, for the thread that waits. Behind a fence: see [`DriverWaiter::hasten`](crate::driver_waiter::DriverWaiter::hasten).
     pub(crate) fn hasten(&self, rise_ns: u64) -> Told {
         if self.state.load(Ordering::Relaxed) < WAITED_IN {
             return Told::Nobody;

@@ -71,7 +71,7 @@ fn follow(pool: &Weak<Pool>, is_asleep: &AtomicBool, mut limits: Limits, mut all
         if now != allowed && pool.permits().follow(&pool, now.clamp(1, most)) {
             allowed = now;
         }
-        let is_idle = || pool.permits().count(Count::Free) == pool.permits().in_use(&pool);
+        let is_idle = || pool.permits().count(Count::Free) == pool.permits().in_use();
         is_asleep.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         if !is_idle() {

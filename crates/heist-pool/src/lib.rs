@@ -61,6 +61,7 @@ mod build;
 mod clock;
 mod driver;
 mod driver_lock;
+mod driver_waiter;
 mod due;
 mod follow;
 mod global;

@@ -3,14 +3,22 @@
 use crate::pool::Pool;
 use crate::queues::ticks::NEVER;
 
-/// What is to be reported: nothing.
+/// Nobody looks.
 #[derive(Default)]
-pub struct Reports;
+pub struct Watchdog;
 
-impl Pool {
-    pub(crate) fn watch_ticks_at_ns(&self) -> u64 {
+impl Watchdog {
+    pub fn watch(&self, _: u64, _: u64) {}
+
+    pub fn watch_only(&self, _: u64, _: u64) {}
+
+    pub fn next_ns(&self) -> u64 {
         NEVER
     }
 
-    pub(crate) fn watch_ticks(&self) {}
+    pub fn begin(&self, _: u64) -> bool {
+        false
+    }
+
+    pub fn look(&self, _: &Pool) {}
 }

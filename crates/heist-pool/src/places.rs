@@ -20,7 +20,7 @@ pub enum Pin {
 }
 
 /// See the module.
-pub(crate) struct Places {
+pub struct Places {
     system: &'static dyn System,
     topology: Topology,
     spread: Spread,
@@ -89,6 +89,11 @@ impl Places {
     /// How many nodes there are.
     pub fn nodes(&self) -> u8 {
         u8::try_from(self.topology.nodes.len()).unwrap_or(u8::MAX)
+    }
+
+    /// How near an index is to a node.
+    pub fn rank_of_index(&self, near: u16, index: u16) -> u8 {
+        self.rank_of(near, self.node_of(index))
     }
 
     /// How near the second node is to the first, 0 being the same.

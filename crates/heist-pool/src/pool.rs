@@ -2,6 +2,8 @@
 
 use crate::clock::{Clock, ManualClock};
 use crate::driver_lock::DriverLock;
+use crate::driver_waiter::DriverWaiter;
+use crate::due::Due;
 use crate::follow::Follower;
 use crate::monitor::Watched;
 use crate::permits::Permits;
@@ -17,8 +19,6 @@ use crate::threads::Threads;
 use crate::waits::Waits;
 use crate::worker::Worker;
 use heist_os::{System, WokenFor};
-use heist_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use heist_sync::planted::is_planted;
 use heist_sync::process::Origin;
 use heist_sync::{Parker, StdArc as Arc, thread_local};
 use heist_trace::Kind;
@@ -112,7 +112,6 @@ pub struct Pool {
     system: &'static dyn System,
     /// `None` on a machine with one node.
     places: Option<Box<Places>>,
-    parallelism: AtomicUsize,
     // These are not dropped in another process: they have to do with threads that are not there, or may have been in the middle of a change.
     permits: ManuallyDrop<Permits>,
     queues: ManuallyDrop<Queues>,
@@ -120,7 +119,6 @@ pub struct Pool {
     threads: ManuallyDrop<Threads>,
     recorder: ManuallyDrop<Recorder>,
     watched: Watched,
-    has_warned_no_spare: AtomicBool,
     follower: Follower,
     /// The process in which its threads are.
     origin: Origin,
@@ -144,14 +142,12 @@ impl Pool {
             this: this.clone(),
             system,
             places: Places::new(&config, system),
-            parallelism: AtomicUsize::new(n),
             permits: ManuallyDrop::new(Permits::new(n, config.is_bound())),
             queues: ManuallyDrop::new(Queues::new(n, Clock::new(config.clock.clone()))),
             driver: ManuallyDrop::default(),
             threads: ManuallyDrop::new(Threads::new(&config, system)),
             recorder: ManuallyDrop::default(),
             watched: Watched::new(&config, this.clone()),
-            has_warned_no_spare: AtomicBool::new(false),
             follower: Follower::default(),
             origin: Origin::here(),
             config,
@@ -197,13 +193,7 @@ impl Pool {
     /// How many permits there are, active or not: every index is below this.
     #[inline]
     pub fn parallelism(&self) -> usize {
-        self.parallelism.load(Ordering::Relaxed)
-    }
-
-    /// The pool goes on with the `n` permits whose threads could be started.
-    pub(crate) fn shrink_to(&self, n: usize) {
-        self.permits.shrink_to(n);
-        self.parallelism.store(n, Ordering::Relaxed);
+        self.permits.parallelism()
     }
 
     /// How many threads run at once, at most.
@@ -242,7 +232,7 @@ impl Pool {
 
     /// Where its threads run, if the machine has several nodes.
     #[inline]
-    pub(crate) fn places(&self) -> Option<&Places> {
+    pub fn places(&self) -> Option<&Places> {
         self.places.as_deref()
     }
 
@@ -268,6 +258,18 @@ impl Pool {
     /// Its threads.
     pub fn threads(&self) -> &Threads {
         &self.threads
+    }
+
+    /// Which of its ticks are due, and for whom.
+    #[inline]
+    pub fn due(&self) -> Due<'_> {
+        Due::of(self)
+    }
+
+    /// Who is to be told that something is due, or registered.
+    #[inline]
+    pub fn driver_waiter(&self) -> DriverWaiter<'_> {
+        DriverWaiter::of(self)
     }
 
     /// What it records of its threads.
@@ -379,54 +381,20 @@ impl Pool {
         self.permits.announce_fenced(self, WokenFor::Task);
     }
 
-    /// The calling thread sat in the driver, or could have, and begins something that may be long. If nobody sits there, that is left to the monitor.
-    pub(crate) fn leave_driver(&self) {
-        if self.driver.is_unattended() {
-            // ORDERING(MONITOR-E2): see `is_planned_by`.
-            fence(Ordering::SeqCst);
-            self.watched.watch_driver(|| self.queues.ticks().now_ns());
-        }
-    }
-
-    /// Something was registered with the driver. If nobody waits in it, somebody will look.
-    pub fn attend(&self) {
-        if self.is_foreign() {
-            return;
-        }
-        // ORDERING(PERMIT-E3, TICK-E2): the registration before the look at lock and counters; partner: a thread that parks announces
-        // itself, fences, and then asks whether the driver is used.
-        fence(Ordering::SeqCst);
-        if self.driver.is_unattended() && !is_planted("driver_unannounced") {
-            if let Some(thread) = self.driver.waiter_beside() {
-                // LIVENESS(TICK-E2): it sees the driver when it looks again, and waits there.
-                return self.wake_in_driver(thread);
-            }
-            // A thread that is woken finds nothing to run, and sleeps in the driver. If all are busy, they look between two
-            // tasks, and the monitor sees to it that they do. So does one that registers in the middle of a poll, as most do: it
-            // comes back to the driver itself.
-            if !Worker::current_in(self).is_some_and(Worker::is_polling) {
-                self.permits.announce_fenced(self, WokenFor::Task);
-            }
-            self.watched.watch_driver(|| self.queues.ticks().now_ns());
-        }
-    }
-
     /// Whether nothing can happen by itself any more: nobody runs, nothing is queued, no timer is set and no socket is
     /// registered.
     pub fn is_quiescent(&self) -> bool {
-        self.permits.counters() == crate::permits::Counters::new(self.permits.in_use(self))
-            && !self.has_visible_work()
-            && !self.driver.is_used()
+        self.permits.are_all_free() && !self.has_visible_work() && !self.driver.is_used()
     }
 
     /// What a thread that is about to sleep can still find.
     pub(crate) fn has_visible_work(&self) -> bool {
-        self.queues.has_visible_work(self.threads.table()) || self.has_due_tick()
+        self.queues.has_visible_work(self.threads.table()) || self.due().has_tick()
     }
 
     /// The indices for which there is something that only the holder of their permit may run.
     pub(crate) fn bound_indices(&self) -> impl Iterator<Item = u16> {
-        self.queues.broadcast_indices().chain(self.free_due_indices())
+        self.queues.broadcast_indices().chain(self.due().free_indices())
     }
 
     /// A detached job has panicked.
@@ -441,17 +409,6 @@ impl Pool {
         }
         if self.is_foreign() {
             process::note_lost_panic();
-        }
-    }
-
-    pub(crate) fn warn_no_spare(&self) {
-        if !self.has_warned_no_spare.swap(true, Ordering::Relaxed) {
-            heist_sync::warn(format_args!(
-                "a wait runs other jobs, because this pool cannot start spare threads (spawn_handler, build_scoped, \
-                 use_current_thread with one thread, max_threads reached, or the system refuses); a lock held across a wait may \
-                 deadlock. Hold none across join, scope, install and block_on, or let the pool have spare threads: raise \
-                 max_threads or the system's limit (ulimit -u, pids.max), or let heist start the threads"
-            ));
         }
     }
 }

@@ -62,7 +62,7 @@ fn line(pool: &Pool, at: Duration) -> String {
         table.iter().filter(|worker| worker.status().doing() == Doing::Wait).count(),
         pool.queues().injected(),
         lengths.join(" "),
-        pool.due_ticks(),
+        pool.due().how_many(),
         table.iter().map(|worker| worker.own().steals.get()).sum::<u64>(),
         table.iter().map(|worker| worker.own().wakes.get()).sum::<u64>() + permits.wakes_from_outside(),
         std::process::id(),

@@ -4,12 +4,14 @@
 //! is reported on a thread of its own, because the program's handler may block: one for the pool, for as long as there is something.
 
 use crate::pool::Pool;
-use crate::queues::ticks::{Tick, TickRef};
+use crate::queues::ticks::{NEVER, Tick, TickRef};
+use heist_policy::tuning;
+use heist_sync::atomic::{AtomicU64, Ordering};
 use heist_sync::{Mutex, StdArc as Arc, lock};
 
 /// What is to be reported.
 #[derive(Default)]
-pub struct Reports(Mutex<Waiting>);
+struct Reports(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
@@ -51,26 +53,68 @@ impl Reports {
     }
 }
 
-impl Pool {
-    /// When somebody should look next.
-    pub(crate) fn watch_ticks_at_ns(&self) -> u64 {
-        self.queues().ticks().watch_next_ns()
+/// When the watchdog looks, and what it has found.
+pub struct Watchdog {
+    next_ns: AtomicU64,
+    /// How often it looks.
+    every_ns: AtomicU64,
+    reports: Reports,
+}
+
+impl Default for Watchdog {
+    fn default() -> Self {
+        Self { next_ns: AtomicU64::new(NEVER), every_ns: AtomicU64::new(NEVER), reports: Reports::default() }
+    }
+}
+
+/// How often it looks for ticks with this watchdog: often enough to tell within half of that time more.
+fn every_ns(watchdog_ns: u64) -> u64 {
+    if watchdog_ns == NEVER { NEVER } else { (watchdog_ns / 2).max(tuning::TICK_WATCH_LEAST_NS) }
+}
+
+impl Watchdog {
+    /// From here on it looks often enough for this, too.
+    pub fn watch(&self, watchdog_ns: u64, now_ns: u64) {
+        let every_ns = every_ns(watchdog_ns);
+        self.every_ns.fetch_min(every_ns, Ordering::Relaxed);
+        self.next_ns.fetch_min(now_ns.saturating_add(every_ns), Ordering::Relaxed);
     }
 
-    /// A look, if it is time.
-    pub(crate) fn watch_ticks(&self) {
-        if !self.driver().has_ticks() {
+    /// It looks as often as the strictest of all needs, from `now_ns` on.
+    pub fn watch_only(&self, strictest_ns: u64, now_ns: u64) {
+        let every_ns = every_ns(strictest_ns);
+        self.every_ns.store(every_ns, Ordering::Relaxed);
+        self.next_ns.store(now_ns.saturating_add(every_ns), Ordering::Relaxed);
+    }
+
+    /// When somebody should look next.
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is time, and the caller is to look.
+    pub fn begin(&self, now_ns: u64) -> bool {
+        let next_ns = self.next_ns();
+        let then_ns = now_ns.saturating_add(self.every_ns.load(Ordering::Relaxed));
+        // One of those that come by looks.
+        now_ns >= next_ns
+            && self.next_ns.compare_exchange(next_ns, then_ns, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// A look at the ticks of `pool`, if it is time.
+    pub fn look(&self, pool: &Pool) {
+        if !pool.driver().has_ticks() {
             return;
         }
-        let ticks = self.queues().ticks();
+        let ticks = pool.queues().ticks();
         let overdue = ticks.overdue(ticks.now_ns());
-        if overdue.is_empty() || !ticks.reports().add(overdue) {
+        if overdue.is_empty() || !self.reports.add(overdue) {
             return;
         }
-        let pool = self.arc();
-        let serve = move || pool.queues().ticks().reports().serve();
+        let pool = pool.arc();
+        let serve = move || pool.queues().ticks().watchdog().reports.serve();
         if heist_sync::start_thread("heist-report", Box::new(serve)).is_err() {
-            ticks.reports().forget();
+            self.reports.forget();
         }
     }
 }
@@ -79,9 +123,8 @@ impl Pool {
 mod tests {
     use super::*;
     use crate::clock::Clock;
-    use crate::queues::ticks::{NEVER, Taken, Ticks};
-    use heist_policy::tuning;
-    use heist_sync::std_atomic::{AtomicUsize, Ordering};
+    use crate::queues::ticks::{Taken, Ticks};
+    use heist_sync::std_atomic::AtomicUsize;
     use std::sync::Weak;
 
     /// Something to report at every look, with this watchdog.
@@ -145,8 +188,8 @@ mod tests {
         ticks.enlist(of(&lax), lax.watchdog_ns).unwrap();
         let id = ticks.enlist(of(&strict), strict.watchdog_ns).unwrap();
         let look = || {
-            let at_ns = ticks.watch_next_ns();
-            (ticks.overdue(at_ns).len(), ticks.watch_next_ns() - at_ns)
+            let at_ns = ticks.watchdog().next_ns();
+            (ticks.overdue(at_ns).len(), ticks.watchdog().next_ns() - at_ns)
         };
         assert_eq!(look(), (2, 5 * MS));
         ticks.delist(id);
@@ -157,9 +200,9 @@ mod tests {
         ticks.enlist(of(&impatient), impatient.watchdog_ns).unwrap();
         assert_eq!(look(), (2, tuning::TICK_WATCH_LEAST_NS), "but not for every nanosecond");
         drop((lax, strict, impatient));
-        let at_ns = ticks.watch_next_ns();
+        let at_ns = ticks.watchdog().next_ns();
         assert_eq!(
-            (ticks.overdue(at_ns).len(), ticks.watch_next_ns()),
+            (ticks.overdue(at_ns).len(), ticks.watchdog().next_ns()),
             (0, NEVER),
             "nothing is left to look at"
         );

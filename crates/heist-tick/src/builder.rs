@@ -354,8 +354,8 @@ impl Builder {
         if pool.is_foreign() {
             return Err(Error::Forked);
         }
-        let near = self.near.and_then(|number| pool.node_with(number));
-        if let (Some(number), None, true) = (self.near, near, pool.has_nodes()) {
+        let near = self.near.and_then(|number| pool.places()?.node_with(number));
+        if let (Some(number), None, true) = (self.near, near, pool.places().is_some()) {
             return Err(Error::UnknownNode(number));
         }
         let now_ns = ticks.now_ns();

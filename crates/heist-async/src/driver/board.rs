@@ -125,7 +125,7 @@ impl Board {
     pub fn attend(&self) {
         // LIVENESS: without a pool nobody waits, and the driver's end wakes everything that was registered.
         if let Some(pool) = self.pool.0.upgrade() {
-            pool.attend();
+            pool.driver_waiter().attend();
         }
     }
 }

@@ -13,15 +13,13 @@
 //! `t`, nobody is told. Whoever moves the clock does so first, fences, and then looks for what is due: one of the two sees the other.
 //! A look always follows the last move.
 
-use crate::permits::Counters;
 use crate::pool::Pool;
 use crate::worker::Worker;
-use heist_os::WokenFor;
 use heist_policy::tick::NEVER;
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use heist_sync::process::Origin;
-use heist_sync::{Condvar, Mutex, Rest, StdArc as Arc, lock, thread_local};
+use heist_sync::{Condvar, Mutex, StdArc as Arc, lock, thread_local};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::{PoisonError, Weak};
@@ -310,8 +308,8 @@ impl ManualClock {
         drop(state);
         // Not under the lock: a thread may have to be started, and the program names it.
         if let Some(now_ns) = due_ns {
-            let due = pools.iter().filter(|pool| pool.next_due_ns() <= now_ns);
-            due.for_each(|pool| pool.wake_for_due(now_ns));
+            let due = pools.iter().filter(|pool| pool.due().next_due_ns() <= now_ns);
+            due.for_each(|pool| pool.driver_waiter().wake_for(now_ns));
         }
         pools.into_iter().for_each(crate::monitor::release);
     }
@@ -325,11 +323,13 @@ impl Shared {
             let falls = self.falls.load(Ordering::SeqCst);
             fence(Ordering::SeqCst);
             // LIVENESS: whoever is awake, or is woken for what is queued, comes here when it falls asleep.
-            if self.calls.load(Ordering::SeqCst) > 0 || !pools.iter().all(|pool| pool.is_all_asleep()) {
+            if self.calls.load(Ordering::SeqCst) > 0
+                || !pools.iter().all(|pool| pool.threads().are_asleep(pool))
+            {
                 return None;
             }
             let now_ns = self.now_ns.load(Ordering::SeqCst);
-            let next_ns = pools.iter().map(|pool| pool.next_due_ns()).min().unwrap_or(NEVER);
+            let next_ns = pools.iter().map(|pool| pool.due().next_due_ns()).min().unwrap_or(NEVER);
             fence(Ordering::SeqCst);
             if self.falls.load(Ordering::SeqCst) != falls {
                 continue;
@@ -344,39 +344,6 @@ impl Shared {
             }
             self.now_ns.store(next_ns.min(target_ns), Ordering::SeqCst);
             fence(Ordering::SeqCst);
-        }
-    }
-}
-
-impl Pool {
-    /// Whether all its threads sleep, nobody has woken one, and there is nothing for which one will be.
-    fn is_all_asleep(&self) -> bool {
-        let (threads, permits) = (self.threads(), self.permits());
-        let sleeps = |rest| match rest {
-            Rest::Awake => false,
-            Rest::Here => true,
-            Rest::Elsewhere => self.driver().is_asleep(),
-        };
-        let asleep = threads.table().iter().filter(|worker| sleeps(worker.parker().rest())).count();
-        asleep == threads.live()
-            && permits.counters() == Counters::new(permits.in_use(self))
-            && (self.active() == 0 || !self.queues().has_visible_work(threads.table()))
-    }
-
-    /// When the next tick or timer is due; never if nobody may run it.
-    fn next_due_ns(&self) -> u64 {
-        if self.active() == 0 {
-            return NEVER;
-        }
-        let ticks = (0..self.parallelism() as u16).map(|index| self.queues().ticks().due_ns(index)).min();
-        ticks.unwrap_or(NEVER).min(self.driver().next_timer_ns())
-    }
-
-    /// Something is due, and all sleep: wakes the thread that waits for it, or any.
-    fn wake_for_due(&self, now_ns: u64) {
-        match self.driver().hasten(now_ns) {
-            crate::driver_lock::Told::Wake(thread) => self.wake_in_driver(thread),
-            _ => self.permits().announce(self, WokenFor::Task),
         }
     }
 }

@@ -218,7 +218,7 @@ impl Pool {
             overtaking: permits.count(Count::Overtaking),
             injected_jobs: queues.jobs.len(),
             injected_tasks: queues.tasks.len(),
-            due_ticks: self.due_ticks(),
+            due_ticks: self.due().how_many(),
             wakes_from_outside: permits.wakes_from_outside(),
         }
     }

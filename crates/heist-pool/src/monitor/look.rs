@@ -86,10 +86,10 @@ impl Look {
 
     fn look_at(&mut self, pool: &Arc<Pool>) -> Next {
         pool.watched().withdraw_plan();
-        pool.watch_ticks();
+        pool.queues().ticks().watchdog().look(pool);
         let table = pool.threads().table();
         let has_tasks = pool.queues().has_tasks(table);
-        let is_neglected = pool.is_driver_left() && pool.driver().is_neglected();
+        let is_neglected = pool.due().is_driver_left() && pool.driver().is_neglected();
         let has_jobs = pool.watched().minds_jobs() && pool.queues().has_jobs(table);
         let mut view = TasksView {
             waiting: has_tasks || is_neglected,
@@ -118,7 +118,7 @@ impl Look {
             }
         }
         // A thread that starts with a permit will get there.
-        view.moving_holders += pool.permits().in_use(pool).saturating_sub(view.free_permits + holders);
+        view.moving_holders += pool.permits().in_use().saturating_sub(view.free_permits + holders);
         let overtake = match pool.active() {
             0 => Overtake::No,
             _ if has_handed_off => Overtake::Wake,
@@ -141,7 +141,7 @@ impl Look {
         }
         // Nothing waits behind that poll now, but what is woken next should not have to wait for two looks.
         let may_wait = has_unknown && view.free_permits == 0;
-        if pool.active() > 0 && (something_waits || is_short || may_wait || pool.is_driver_left()) {
+        if pool.active() > 0 && (something_waits || is_short || may_wait || pool.due().is_driver_left()) {
             pool.watched().is_on.keep();
             return if has_acted { Next::Soon } else { Next::Later };
         }
@@ -155,7 +155,7 @@ impl Look {
         let waits = || {
             pool.active() > 0
                 && (pool.queues().has_tasks(table)
-                    || pool.is_driver_left()
+                    || pool.due().is_driver_left()
                     || is_short(pool)
                     || (pool.watched().minds_jobs()
                         && pool.permits().count(Count::Free) == 0
@@ -164,7 +164,7 @@ impl Look {
         if !pool.watched().is_on.lower(waits) {
             return Next::Later;
         }
-        let Some(left_ns) = pool.next_look_in_ns() else { return Next::Forget };
+        let Some(left_ns) = pool.due().next_look_in_ns() else { return Next::Forget };
         pool.watched().plan(pool.queues().ticks().now_ns().saturating_add(left_ns));
         // A time that the system's clock does not have does not come.
         Instant::now().checked_add(Duration::from_nanos(left_ns)).map_or(Next::Forget, Next::At)

@@ -31,6 +31,8 @@ use heist_trace::Kind;
 #[derive(Debug)]
 pub struct Permits {
     counters: CachePadded<AtomicU64>,
+    /// How many there are.
+    parallelism: AtomicUsize,
     /// How many are active, and how many are withheld because they are not; as the ledger says, for those who do not open it.
     active: AtomicUsize,
     withheld: AtomicUsize,
@@ -55,6 +57,7 @@ impl Permits {
         let words = Arc::new(Words::new(n));
         Self {
             counters: CachePadded::new(AtomicU64::new(Counters::new(n).0)),
+            parallelism: AtomicUsize::new(n),
             active: AtomicUsize::new(n),
             withheld: AtomicUsize::new(0),
             before_stop: AtomicUsize::new(n),
@@ -69,6 +72,12 @@ impl Permits {
         Open { permits: self, before: (ledger.free().len(), ledger.wanting()), ledger }
     }
 
+    /// How many permits there are, active or not: every index is below this.
+    #[inline]
+    pub fn parallelism(&self) -> usize {
+        self.parallelism.load(Ordering::Relaxed)
+    }
+
     /// How many permits may be free or held: those below this index.
     #[inline]
     pub fn active(&self) -> usize {
@@ -76,8 +85,13 @@ impl Permits {
     }
 
     /// How many permits are free, held, or on their way to a thread that starts.
-    pub fn in_use(&self, pool: &Pool) -> usize {
-        pool.parallelism() - self.withheld.load(Ordering::Relaxed)
+    pub fn in_use(&self) -> usize {
+        self.parallelism() - self.withheld.load(Ordering::Relaxed)
+    }
+
+    /// Whether no thread holds one, looks for work, or runs without one.
+    pub fn are_all_free(&self) -> bool {
+        self.counters() == Counters::new(self.in_use())
     }
 
     /// Permits from `n` up do not exist any more: their threads could not be started.
@@ -87,6 +101,7 @@ impl Permits {
         let active = self.active().min(n);
         self.active.store(active, Ordering::Relaxed);
         self.before_stop.store(active, Ordering::Relaxed);
+        self.parallelism.store(n, Ordering::Relaxed);
     }
 
     /// If no permit is active, as many are again as were before that.
@@ -145,7 +160,7 @@ impl Permits {
             self.wake_visible(pool);
         }
         // It may have had no reason to rise, and now has.
-        pool.hasten_all();
+        pool.driver_waiter().hasten_all();
         pool.watched().watch();
     }
 

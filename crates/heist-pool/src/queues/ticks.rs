@@ -7,10 +7,9 @@
 use super::load::Loads;
 use crate::clock::Clock;
 use crate::pool::Pool;
-use crate::watchdog::Reports;
+use crate::watchdog::Watchdog;
 use crossbeam_utils::CachePadded;
 use heist_policy::tick::TickView;
-use heist_policy::tuning;
 use heist_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, StdArc as Arc, lock, lock_soon, prefetch};
@@ -196,17 +195,12 @@ impl TickQueue {
         self.near.store(near.map_or(0, |node| u32::from(node) + 1), Ordering::Relaxed);
         let pinned_ns = entries.pinned.keys().next().map_or(NEVER, |order| order.due_ns);
         // ORDERING(TICK-E1): relaxed, under the lock; whoever must not miss this fences between this and its own look
-        // (`Pool::hasten`, `DriverLock::wait_for_ticks`).
+        // (`DriverWaiter::hasten`, `DriverLock::wait_for_ticks`).
         self.loose_due_ns.store(loose_due_ns, Ordering::Relaxed);
         self.stealable_ns.store(stealable_ns, Ordering::Relaxed);
         self.due_ns.store(loose_due_ns.min(pinned_ns), Ordering::Relaxed);
         result
     }
-}
-
-/// How often the watchdog looks for ticks with this watchdog: often enough to tell within half of that time more.
-fn watch_every_ns(watchdog_ns: u64) -> u64 {
-    if watchdog_ns == NEVER { NEVER } else { (watchdog_ns / 2).max(tuning::TICK_WATCH_LEAST_NS) }
 }
 
 /// The tick queues of a pool, and all its ticks.
@@ -216,10 +210,7 @@ pub struct Ticks {
     spawned: AtomicU64,
     loads: Loads,
     all: Mutex<All>,
-    /// When the watchdog looks next, and how often it does.
-    watch_next_ns: AtomicU64,
-    watch_every_ns: AtomicU64,
-    reports: Reports,
+    watchdog: Watchdog,
     /// What the maker of ticks keeps of the pool.
     extension: OnceLock<Box<dyn Any + Send + Sync>>,
 }
@@ -242,9 +233,7 @@ impl Ticks {
             spawned: AtomicU64::new(0),
             loads: Loads::new(permits),
             all: Mutex::new(All::default()),
-            watch_next_ns: AtomicU64::new(NEVER),
-            watch_every_ns: AtomicU64::new(NEVER),
-            reports: Reports::default(),
+            watchdog: Watchdog::default(),
             extension: OnceLock::new(),
         }
     }
@@ -290,15 +279,13 @@ impl Ticks {
     /// The watchdog looks often enough for this, too.
     fn watch(&self, all: &mut All, watchdog_ns: u64) {
         all.watch_changes += 1;
-        let every_ns = watch_every_ns(watchdog_ns);
-        self.watch_every_ns.fetch_min(every_ns, Ordering::Relaxed);
-        self.watch_next_ns.fetch_min(self.now_ns().saturating_add(every_ns), Ordering::Relaxed);
+        self.watchdog.watch(watchdog_ns, self.now_ns());
     }
 
     /// The watchdog of a tick has become more strict. Returns when it looks next.
     pub(crate) fn watch_more(&self, watchdog_ns: u64) -> u64 {
         self.watch(&mut lock(&self.all), watchdog_ns);
-        self.watch_next_ns()
+        self.watchdog.next_ns()
     }
 
     /// A tick is over.
@@ -358,7 +345,7 @@ impl Ticks {
         &self.queues[usize::from(index)]
     }
 
-    /// Queues a tick, with the number that it was enlisted with. The caller goes on with [`Pool::hasten`] once it has released its own
+    /// Queues a tick, with the number that it was enlisted with. The caller goes on with [`DriverWaiter::hasten`](crate::driver_waiter::DriverWaiter::hasten) once it has released its own
     /// locks.
     pub fn push(&self, index: u16, when: When, id: u64, tick: TickRef) -> Key {
         let is_pinned = when.stealable_ns == NEVER;
@@ -437,27 +424,14 @@ impl Ticks {
         })
     }
 
-    /// What the watchdog has found.
-    pub fn reports(&self) -> &Reports {
-        &self.reports
-    }
-
-    /// When the watchdog looks next.
-    pub(crate) fn watch_next_ns(&self) -> u64 {
-        self.watch_next_ns.load(Ordering::Relaxed)
+    /// Who looks now and then whether a tick is late.
+    pub(crate) fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
     }
 
     /// The watchdog's look, if it is time for one: those ticks about which something should be reported.
     pub(crate) fn overdue(&self, now_ns: u64) -> Vec<TickRef> {
-        let next_ns = self.watch_next_ns.load(Ordering::Relaxed);
-        let then_ns = now_ns.saturating_add(self.watch_every_ns.load(Ordering::Relaxed));
-        // One of those that come by looks.
-        if now_ns < next_ns
-            || self
-                .watch_next_ns
-                .compare_exchange(next_ns, then_ns, Ordering::Relaxed, Ordering::Relaxed)
-                .is_err()
-        {
+        if !self.watchdog.begin(now_ns) {
             return Vec::new();
         }
         let all = lock(&self.all);
@@ -469,9 +443,7 @@ impl Ticks {
         ticks.retain(|tick| tick.is_overdue(now_ns));
         let all = lock(&self.all);
         if all.watch_changes == changes {
-            let every_ns = watch_every_ns(strictest_ns);
-            self.watch_every_ns.store(every_ns, Ordering::Relaxed);
-            self.watch_next_ns.store(now_ns.saturating_add(every_ns), Ordering::Relaxed);
+            self.watchdog.watch_only(strictest_ns, now_ns);
         }
         drop(all);
         ticks

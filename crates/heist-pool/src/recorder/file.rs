@@ -170,7 +170,7 @@ impl<W: Write + Send> Sink for FileSink<W> {
             .map(|worker| (format!("queued by thread {}", worker.id()), worker.queued()));
         let counters = queues.chain([
             ("injected".into(), pool.queues().injected()),
-            ("due ticks".into(), pool.due_ticks()),
+            ("due ticks".into(), pool.due().how_many()),
             ("threads".into(), pool.threads().live()),
         ]);
         let counters: Vec<(String, i64)> = counters.map(|(name, value)| (name, value as i64)).collect();

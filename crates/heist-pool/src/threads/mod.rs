@@ -17,7 +17,7 @@ use heist_os::{CpuMask, System};
 use heist_policy::tuning;
 use heist_sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use heist_sync::clock::Instant;
-use heist_sync::{Condvar, Mutex, lock, thread};
+use heist_sync::{Condvar, Mutex, Rest, lock, thread};
 use std::time::Duration;
 
 /// The pool is open.
@@ -53,6 +53,7 @@ pub struct Threads {
     refusal: Mutex<Option<(Instant, Duration)>>,
     /// Whether there is a refusal, in front of its lock.
     is_refused: AtomicBool,
+    has_warned_no_spare: AtomicBool,
     /// The CPUs of the thread that made the pool: whoever starts a spare thread later may have fewer.
     mask: Option<CpuMask>,
 }
@@ -74,6 +75,7 @@ impl Threads {
             has_late: AtomicBool::new(false),
             refusal: Mutex::new(None),
             is_refused: AtomicBool::new(false),
+            has_warned_no_spare: AtomicBool::new(false),
             mask: if config.foreign_threads { None } else { system.mask(None) },
         }
     }
@@ -86,6 +88,19 @@ impl Threads {
     /// How many there are, guests included.
     pub(crate) fn live(&self) -> usize {
         self.live.load(Ordering::Relaxed) + self.guests.load(Ordering::Relaxed)
+    }
+
+    /// Whether all of them sleep, nobody has woken one, and there is nothing for which one will be.
+    pub(crate) fn are_asleep(&self, pool: &Pool) -> bool {
+        let sleeps = |rest| match rest {
+            Rest::Awake => false,
+            Rest::Here => true,
+            Rest::Elsewhere => pool.driver().is_asleep(),
+        };
+        let asleep = self.table.iter().filter(|worker| sleeps(worker.parker().rest())).count();
+        asleep == self.live()
+            && pool.permits().are_all_free()
+            && (pool.active() == 0 || !pool.queues().has_visible_work(&self.table))
     }
 
     /// How many of these are threads of the program's own.
@@ -143,6 +158,18 @@ impl Threads {
         let is_too_early =
             || self.is_refused() && lock(&self.refusal).is_some_and(|(until, _)| Instant::now() < until);
         !config.foreign_threads && own < most && !self.is_over() && !is_too_early()
+    }
+
+    /// Said once: what it means for the program that there is none.
+    pub(crate) fn warn_no_spare(&self) {
+        if !self.has_warned_no_spare.swap(true, Ordering::Relaxed) {
+            heist_sync::warn(format_args!(
+                "a wait runs other jobs, because this pool cannot start spare threads (spawn_handler, build_scoped, \
+                 use_current_thread with one thread, max_threads reached, or the system refuses); a lock held across a wait may \
+                 deadlock. Hold none across join, scope, install and block_on, or let the pool have spare threads: raise \
+                 max_threads or the system's limit (ulimit -u, pids.max), or let heist start the threads"
+            ));
+        }
     }
 
     /// Whether the system has refused the last thread that was asked for.

@@ -294,8 +294,12 @@ impl Search {
                 }
                 let look = || self.look_near(me, tasks, What::Tasks);
                 let ticks = me.pool.queues().ticks();
-                let tick =
-                    || me.pool.take_tick(None, ticks.now_ns()).map(|(tick, taken)| Found::Tick(tick, taken));
+                let tick = || {
+                    me.pool
+                        .due()
+                        .take(&me.pool, None, ticks.now_ns())
+                        .map(|(tick, taken)| Found::Tick(tick, taken))
+                };
                 let tick = if me.pool.driver().has_ticks() { tick() } else { None };
                 let found = tick.or_else(look).or_else(|| {
                     tasks.poll_driver(me);
@@ -338,7 +342,9 @@ impl Search {
         }
         // Nothing has happened between the end of a tick and this look.
         let now_ns = self.tick_ended_ns.take().unwrap_or_else(|| me.pool.queues().ticks().now_ns());
-        let tick = || me.pool.take_tick(permit.index(), now_ns).map(|(tick, taken)| Found::Tick(tick, taken));
+        let tick = || {
+            me.pool.due().take(&me.pool, permit.index(), now_ns).map(|(tick, taken)| Found::Tick(tick, taken))
+        };
         if !self.must_leave_ticks(now_ns) {
             return tick().or_else(|| self.find_near_but_ticks(me, tasks));
         }
@@ -529,7 +535,7 @@ impl Search {
 
 /// Whether no other thread of the pool is awake, so that none has jobs of its own that others could take.
 fn runs_alone(me: &Me, counters: Counters) -> bool {
-    counters.get(Count::Free) + 1 == me.permits().in_use(&me.pool) && counters.get(Count::Overtaking) == 0
+    counters.get(Count::Free) + 1 == me.permits().in_use() && counters.get(Count::Overtaking) == 0
 }
 
 /// Whether there may be work that was announced to nobody because this thread searched, which has found something and does not search any more. It

@@ -883,7 +883,7 @@ fn sleep_against_the_first_registration() {
         driver.install(&pool);
         let sleeper = thread::spawn(sleeper(&pool, 0));
         driver.used.store(true, Ordering::Relaxed);
-        pool.attend();
+        pool.driver_waiter().attend();
         sleeper.join().unwrap();
         assert_eq!(job.runs(), 1);
     });

@@ -50,7 +50,7 @@ impl Sleep {
         let is_alone = open.parked().len() == threads.live();
         open.hand_over(threads.table(), grant);
         if let Some(index) = index {
-            me.pool.hasten_given_up(index);
+            me.pool.driver_waiter().hasten_given_up(index);
         }
         if was_searching {
             permits.end_search();
@@ -99,7 +99,7 @@ impl Sleep {
         let free = match me.pool.bound_indices().find(|index| open.free().contains(index) && may_have(index))
         {
             Some(index) => Some(index),
-            None if queues.has_work_for_anyone(table) || me.pool.stealable_tick().is_some() => {
+            None if queues.has_work_for_anyone(table) || me.pool.due().stealable().is_some() => {
                 open.free().iter().copied().rfind(may_have)
             }
             None => None,
@@ -121,7 +121,7 @@ impl Sleep {
     /// this one.
     fn announce_left(&self, me: &Me) {
         let (queues, table) = (me.pool.queues(), me.pool.threads().table());
-        if queues.has_tasks(table) || me.pool.stealable_tick().is_some() {
+        if queues.has_tasks(table) || me.pool.due().stealable().is_some() {
             me.permits().announce(&me.pool, WokenFor::Task);
         } else if queues.has_work_for_anyone(table) {
             me.permits().announce(&me.pool, WokenFor::Job);
@@ -146,12 +146,12 @@ impl Sleep {
                     self.end_residence(me);
                     permit.set_index(me, Some(index));
                     me.trace(Kind::Wake, u32::from(me.id()));
-                    me.pool.leave_driver();
+                    me.pool.driver_waiter().leave();
                     return Slept::Searching;
                 }
                 Some(Given::Tasks) => {
                     permit.set_role(me, Role::Overtaker);
-                    me.pool.leave_driver();
+                    me.pool.driver_waiter().leave();
                     return Slept::Woken;
                 }
                 Some(Given::Leave) => return Slept::Leave,
@@ -168,7 +168,7 @@ impl Sleep {
                         return Slept::Woken;
                     }
                     is_refused = rose == Some(false);
-                    if rose.is_none() && pool.is_rise_due() {
+                    if rose.is_none() && pool.due().is_rise_due() {
                         // Another thread is in the middle of changing a queue, and is waited for without sleeping.
                         thread::yield_now();
                     }
@@ -197,8 +197,8 @@ impl Sleep {
     /// none.
     fn rise_for_tick(&self, me: &Me, permit: &OwnPermit) -> Option<bool> {
         let pool = &me.pool;
-        let bound = pool.free_due_indices().next();
-        let due = bound.or_else(|| pool.stealable_tick())?;
+        let bound = pool.due().free_indices().next();
+        let due = bound.or_else(|| pool.due().stealable())?;
         let mut open = me.permits().open();
         if !open.unpark(me.id()) {
             // LIVENESS: somebody wakes us, and unparks us once it has written down what we are given. That is worth a wait.
@@ -212,7 +212,7 @@ impl Sleep {
             self.end_residence(me);
             permit.set_index(me, index);
             me.trace(Kind::Wake, u32::from(me.id()));
-        } else if open.free().is_empty() && pool.stealable_tick().is_some() {
+        } else if open.free().is_empty() && pool.due().stealable().is_some() {
             let _ = self.overtake(me, permit, open);
         } else {
             // It is pinned to an index that is not for this thread.
@@ -221,7 +221,7 @@ impl Sleep {
             me.permits().wake_for_bound(pool);
             return Some(false);
         }
-        me.pool.leave_driver();
+        me.pool.driver_waiter().leave();
         Some(true)
     }
 
@@ -250,7 +250,7 @@ impl Sleep {
         }
         // Nobody has been told of these tasks.
         tasks.announce_found(me);
-        me.pool.leave_driver();
+        me.pool.driver_waiter().leave();
         true
     }
 

@@ -262,7 +262,7 @@ impl OwnPermit {
         }
         open.hand_over(threads.table(), grant);
         if let Some(index) = held {
-            me.pool.hasten_given_up(index);
+            me.pool.driver_waiter().hasten_given_up(index);
         }
         self.index.set(None);
         if self.role.get() == Role::Overtaker && !self.is_blocking.get() {
@@ -369,7 +369,7 @@ impl OwnPermit {
             let mut open = me.permits().open();
             let grant = open.release(me.id(), index);
             open.hand_over(me.pool.threads().table(), grant);
-            me.pool.hasten_given_up(index);
+            me.pool.driver_waiter().hasten_given_up(index);
         }
     }
 

@@ -78,7 +78,7 @@ impl OwnTasks {
         pool.watched().note_in_driver();
         let ticks = pool.queues().ticks();
         let is_manual = pool.clock().manual().is_some();
-        let until_ns = driver.wait_for_ticks(me.id(), || match pool.next_rise_ns() {
+        let until_ns = driver.wait_for_ticks(me.id(), || match pool.due().next_rise_ns() {
             // Whoever moves the clock sees to what is due then.
             rise_ns if pool.clock().is_still_before(rise_ns) => NEVER,
             rise_ns => rise_ns,
@@ -106,9 +106,9 @@ impl OwnTasks {
         drop(driver);
         self.ran.set(0);
         // ORDERING(TICK-E1): the lock is free before this thread asks whether it should sit there again, or somebody else; partner:
-        // `Pool::hasten`, which may still have seen it waiting.
+        // `DriverWaiter::hasten`, which may still have seen it waiting.
         fence(Ordering::SeqCst);
-        pool.watch_ticks();
+        ticks.watchdog().look(pool);
         true
     }
 

@@ -188,18 +188,18 @@ impl Worker {
                 me.hand_in_tasks();
                 // A tick that is due is for whoever is granted a permit for it, and that may be us.
                 least_ns = 0;
-                if me.pool.has_due_tick() {
+                if me.pool.due().has_tick() {
                     me.permits().wake_visible(&me.pool);
                     least_ns = tuning::TICK_RETRY_NS;
                 }
             }
             if self.permit.take_granted_to_help(me) {
                 if std::mem::take(&mut has_sat) {
-                    me.pool.leave_driver();
+                    me.pool.driver_waiter().leave();
                 }
                 self.search.set_on(true);
                 me.spend_on(WorkerState::Searching);
-                me.pool.warn_no_spare();
+                me.pool.threads().warn_no_spare();
                 // While another thread cannot be had: whatever there is, as rayon's waits do.
                 self.permit.help(|| {
                     while !target.is_over()
@@ -223,7 +223,7 @@ impl Worker {
         }
         // LIVENESS: threads that went to sleep while this one sat in the driver left that to it.
         if has_sat {
-            me.pool.leave_driver();
+            me.pool.driver_waiter().leave();
         }
         me.shared.own().set_awaited(awaited);
         me.shared.own().set_waits(waits);

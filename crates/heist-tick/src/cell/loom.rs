@@ -83,7 +83,7 @@ fn tick() -> (Arc<Pool>, Arc<Cell>, Touched) {
 
 /// As a worker at its loop's bottom: runs what is due, once.
 fn serve(pool: &Pool, index: u16) -> bool {
-    let Some((tick, taken)) = pool.take_tick(Some(index), pool.queues().ticks().now_ns()) else {
+    let Some((tick, taken)) = pool.due().take(pool, Some(index), pool.queues().ticks().now_ns()) else {
         return false;
     };
     tick.run(&taken);

@@ -141,6 +141,11 @@ fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(NEVER)
 }
 
+/// How near an index is to the node near which a tick should run.
+fn rank_of(pool: &Pool, near: Option<u16>, index: u16) -> u8 {
+    near.zip(pool.places()).map_or(0, |(near, places)| places.rank_of_index(near, index))
+}
+
 impl Cell {
     /// A tick that is queued for the first time. Fails if the pool is closed.
     pub fn spawn(
@@ -151,8 +156,8 @@ impl Cell {
         body: Body,
     ) -> Result<Arc<Self>, Error> {
         let index = {
-            let rank = |index| pool.rank_of(spec.near, index);
-            pool.queues().ticks().loads().least(pool.indices_for_ticks(), rank)
+            let rank = |index| rank_of(pool, spec.near, index);
+            pool.queues().ticks().loads().least(pool.due().indices_for_ticks(), rank)
         };
         let steal_after = spec.steal_after.or(pool.config().tick_steal_after);
         let steal_after_ns = match spec.is_pinned {
@@ -236,7 +241,7 @@ impl Cell {
         drop(state);
         self.follow_up(aftermath, false);
         if watchdog_ns < before_ns {
-            self.pool.hasten_watchdog(watchdog_ns);
+            self.pool.driver_waiter().hasten_watchdog(watchdog_ns);
         }
         Some(result)
     }
@@ -408,7 +413,7 @@ impl Cell {
     fn follow_up(&self, aftermath: Aftermath, comes_back: bool) {
         let Aftermath { queued_at, delisted, waiters, body } = aftermath;
         if let Some(index) = queued_at {
-            self.pool.hasten(index, comes_back);
+            self.pool.driver_waiter().hasten(index, comes_back);
         }
         if let Some(id) = delisted {
             self.ticks().delist(id);

@@ -1,7 +1,7 @@
 //! The side of the thread that has the token.
 
 use super::schedule::Step;
-use super::{Cell, Place, Spec, State, Submitted};
+use super::{Cell, Place, Spec, State, Submitted, rank_of};
 use crate::cell::End;
 use crate::context::{Context, Running};
 use crate::report::{self, Report};
@@ -152,7 +152,7 @@ impl Cell {
         let mut body = state.body.take().expect("only the thread with the token takes it");
         let mean_ns = state.mean_ns;
         drop(state);
-        self.pool.relieve(lateness_ns, begun_ns, mean_ns);
+        self.pool.driver_waiter().relieve(lateness_ns, begun_ns, mean_ns);
         let mut context = Context::new(clock, run, lateness_ns, next_ns);
         let running = Running::enter(self);
         self.trace(Kind::TickStart, lateness_ns);
@@ -222,7 +222,7 @@ impl Cell {
         let Some(index) = taken.index.filter(|_| taken.moves) else { return };
         state.recorder.record_steal(taken.at_ns);
         self.pool_stats.record_steal(state.index, taken.at_ns);
-        let rank = |index| self.pool.rank_of(self.near, index);
+        let rank = |index| rank_of(&self.pool, self.near, index);
         if rank(index) > rank(state.index) {
             // It comes back to its node.
             return;

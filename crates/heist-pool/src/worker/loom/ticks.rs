@@ -44,7 +44,7 @@ impl Once {
         pool.driver().add_tick();
         let when = When { due_ns, stealable_ns: NEVER - 1, near: None };
         let _ = pool.queues().ticks().push(0, when, 0, self.clone());
-        pool.hasten(0, false);
+        pool.driver_waiter().hasten(0, false);
     }
 }
 
@@ -133,7 +133,7 @@ fn an_earlier_tick_against_the_announcement_of_a_wait() {
                     let _ = lock().wait_for_ticks(id, || DUE_NS - 1);
                     loop {
                         let driver = lock();
-                        if driver.wait_for_ticks(id, || pool.next_rise_ns()) == DUE_NS {
+                        if driver.wait_for_ticks(id, || pool.due().next_rise_ns()) == DUE_NS {
                             return;
                         }
                         parker.park();
