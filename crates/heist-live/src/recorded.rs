@@ -44,7 +44,7 @@ impl Recorded {
             let held =
                 |at: usize| sample.permits[at].holder.as_ref().is_some_and(|holder| holder.number == thread);
             let place = (0..sample.permits.len()).find(|&at| held(at)).map(|at| at as u16);
-            place.or_else(|| pool.last_index(thread))
+            place.or_else(|| pool.threads().table().last_index(thread))
         };
         let Self { reader, threads } = self;
         reader.read(pool, &mut |thread, _, events, lost| {

@@ -305,7 +305,9 @@ impl Known {
         if before != cpu_ns {
             self.cpu.insert(thread.number, (cpu_ns, now));
         }
-        before == cpu_ns && now - since >= ASLEEP && pool.is_runnable(thread.number) == Some(false)
+        before == cpu_ns
+            && now - since >= ASLEEP
+            && pool.threads().table().is_runnable(thread.number) == Some(false)
     }
 }
 

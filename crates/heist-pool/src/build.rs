@@ -2,7 +2,7 @@
 
 use crate::places::Pin;
 use crate::pool::{Config, MOST_INDICES, Pool};
-use crate::threads::{ThreadStart, guest};
+use crate::threads::ThreadStart;
 use heist_os::limits::Decision;
 use heist_sync::StdArc as Arc;
 use std::io;
@@ -47,7 +47,7 @@ impl Config {
         let pool = Pool::new(self);
         let unfinished = Unfinished(&pool);
         let first = usize::from(pool.config().use_current_thread);
-        if first == 1 && !guest::adopt_current_thread(&pool, 0) {
+        if first == 1 && !pool.threads().adopt_current_thread(&pool, 0) {
             return Err(BuildError::CurrentThreadInPool);
         }
         // All places before the first thread: what its start handler spawns must not find an index without a thread.
@@ -86,14 +86,14 @@ impl Config {
             crate::monitor::start();
         }
         if pool.config().follow_limits {
-            pool.follower().start(&pool).map_err(BuildError::Io)?;
+            pool.permits().follower().start(&pool).map_err(BuildError::Io)?;
         }
         crate::schedtrace::start();
         crate::recorder::start_from_environment();
         if !pool.config().is_hidden {
             crate::sample::start();
         }
-        crate::stall::start(&pool);
+        crate::stall::start(pool.config().stall_after);
         crate::profile::start();
         std::mem::forget(unfinished);
         Ok(pool)

@@ -19,10 +19,10 @@ fn lock_all() -> MutexGuard<'static, Vec<Weak<Pool>>> {
 }
 
 /// A new pool is there.
-pub(crate) fn enlist(pool: &Arc<Pool>) {
+pub(crate) fn enlist(pool: Weak<Pool>) {
     let mut all = lock_all();
     all.retain(|pool| pool.strong_count() > 0);
-    all.push(Arc::downgrade(pool));
+    all.push(pool);
 }
 
 /// Every pool of the process.

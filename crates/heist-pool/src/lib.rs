@@ -58,6 +58,7 @@
 #![cfg_attr(heist_model, allow(dead_code))]
 
 mod build;
+mod calls;
 mod clock;
 mod driver;
 mod driver_lock;
@@ -119,8 +120,9 @@ pub mod raw {
     }
     /// The pool.
     pub mod pool {
+        pub use crate::calls::{outside_parker, wait_outside};
         pub use crate::places::Pin;
-        pub use crate::pool::{Config, MOST_INDICES, MOST_THREADS, Pool, outside_parker, wait_outside};
+        pub use crate::pool::{Config, MOST_INDICES, MOST_THREADS, Pool};
     }
     /// What becomes of pools in a child process.
     pub mod process {

@@ -1,26 +1,24 @@
 //! The pool: what its threads share. It owns the parts and joins them; each part keeps its own fields.
 
+use crate::calls;
 use crate::clock::{Clock, ManualClock};
 use crate::driver_lock::DriverLock;
 use crate::driver_waiter::DriverWaiter;
 use crate::due::Due;
-use crate::follow::Follower;
 use crate::monitor::Watched;
 use crate::permits::Permits;
 use crate::places::{Pin, Places};
 use crate::process;
-use crate::profile::{self, Pause};
+use crate::profile;
 use crate::queues::Queues;
-use crate::queues::job::{Callee, JobRef, Payload, StackJob, discard, erased, halt_unwinding};
+use crate::queues::job::{JobRef, Payload, discard, erased, halt_unwinding};
 use crate::queues::task::{Place, TaskRef};
 use crate::recorder::{self, Recorder};
-use crate::signal::{Awaited, Signal};
 use crate::threads::Threads;
-use crate::waits::Waits;
 use crate::worker::Worker;
 use heist_os::{System, WokenFor};
+use heist_sync::StdArc as Arc;
 use heist_sync::process::Origin;
-use heist_sync::{Parker, StdArc as Arc, thread_local};
 use heist_trace::Kind;
 use std::mem::ManuallyDrop;
 use std::sync::Weak;
@@ -119,7 +117,6 @@ pub struct Pool {
     threads: ManuallyDrop<Threads>,
     recorder: ManuallyDrop<Recorder>,
     watched: Watched,
-    follower: Follower,
     /// The process in which its threads are.
     origin: Origin,
 }
@@ -148,7 +145,6 @@ impl Pool {
             threads: ManuallyDrop::new(Threads::new(&config, system)),
             recorder: ManuallyDrop::default(),
             watched: Watched::new(&config, this.clone()),
-            follower: Follower::default(),
             origin: Origin::here(),
             config,
         });
@@ -156,9 +152,9 @@ impl Pool {
             clock.drive(&pool);
         }
         if !pool.config.is_hidden {
-            crate::global::enlist(&pool);
+            crate::global::enlist(Arc::downgrade(&pool));
             pool.recorder.join_all();
-            crate::profile::join_all(&pool);
+            profile::join_all(&pool.watched);
         }
         pool
     }
@@ -219,12 +215,6 @@ impl Pool {
         &self.config
     }
 
-    /// What time it is for its timers and ticks.
-    #[inline]
-    pub fn clock(&self) -> &Clock {
-        self.queues.ticks().clock()
-    }
-
     /// What the system can be asked.
     pub(crate) fn system(&self) -> &'static dyn System {
         self.system
@@ -248,11 +238,6 @@ impl Pool {
     /// The right to look at sockets and timers.
     pub fn driver(&self) -> &DriverLock {
         &self.driver
-    }
-
-    /// Whoever follows the machine's limits.
-    pub(crate) fn follower(&self) -> &Follower {
-        &self.follower
     }
 
     /// Its threads.
@@ -288,35 +273,7 @@ impl Pool {
     #[track_caller]
     pub fn install<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
         self.refuse_if_foreign();
-        erased(f, |callee| self.call(callee))
-    }
-
-    fn call(self: &Arc<Self>, callee: &mut Callee<'_>) {
-        profile::called(&mut || self.call_here_or_there(callee));
-    }
-
-    fn call_here_or_there(self: &Arc<Self>, callee: &mut Callee<'_>) {
-        match Worker::current() {
-            Some(worker) if Arc::ptr_eq(worker.pool(), self) => callee(),
-            None if crate::threads::guest::visit(self, callee) => {}
-            here => {
-                let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
-                let job = StackJob::new(callee, Arc::clone(&parker));
-                // SAFETY: we wait for its signal before it moves.
-                let job_ref = unsafe { job.as_job_ref() };
-                recorder::record(self, Kind::Spawn, job_ref.number(), || 0);
-                self.queues.jobs.push(job_ref);
-                self.permits.announce(self, WokenFor::Call);
-                match here {
-                    Some(worker) => {
-                        let address = job_ref.awaited();
-                        worker.wait(&Called { signal: job.signal(), pool: self, address }, &());
-                    }
-                    None => wait_outside(job.signal(), &parker),
-                }
-                job.finish();
-            }
-        }
+        erased(f, |callee| calls::call(self, callee))
     }
 
     /// Queues a new job for whoever is free.
@@ -324,11 +281,6 @@ impl Pool {
     pub fn inject(&self, job: JobRef) {
         self.refuse_if_foreign();
         recorder::record(self, Kind::Spawn, job.number(), || 0);
-        self.requeue(job);
-    }
-
-    /// Queues a job that was queued elsewhere.
-    pub(crate) fn requeue(&self, job: JobRef) {
         self.queues.jobs.push(job);
         self.permits.announce(self, WokenFor::Job);
     }
@@ -381,22 +333,6 @@ impl Pool {
         self.permits.announce_fenced(self, WokenFor::Task);
     }
 
-    /// Whether nothing can happen by itself any more: nobody runs, nothing is queued, no timer is set and no socket is
-    /// registered.
-    pub fn is_quiescent(&self) -> bool {
-        self.permits.are_all_free() && !self.has_visible_work() && !self.driver.is_used()
-    }
-
-    /// What a thread that is about to sleep can still find.
-    pub(crate) fn has_visible_work(&self) -> bool {
-        self.queues.has_visible_work(self.threads.table()) || self.due().has_tick()
-    }
-
-    /// The indices for which there is something that only the holder of their permit may run.
-    pub(crate) fn bound_indices(&self) -> impl Iterator<Item = u16> {
-        self.queues.broadcast_indices().chain(self.due().free_indices())
-    }
-
     /// A detached job has panicked.
     pub fn deliver_panic(&self, payload: Payload) {
         // Without a handler the panic hook has told already.
@@ -413,36 +349,10 @@ impl Pool {
     }
 }
 
-/// A call into a pool by a thread of another one.
-struct Called<'a> {
-    signal: &'a Signal,
-    pool: &'a Pool,
-    /// That of the job.
-    address: usize,
-}
-
-impl Awaited for Called<'_> {
-    fn is_over(&self) -> bool {
-        self.signal.is_over()
-    }
-
-    fn announce_wait(&self) -> bool {
-        self.signal.announce_wait()
-    }
-
-    fn what(&self) -> Waits {
-        Waits::call(self.pool)
-    }
-
-    fn address(&self) -> usize {
-        self.address
-    }
-}
-
 impl Drop for Pool {
     fn drop(&mut self) {
         if !self.is_foreign() {
-            recorder::last_look(self);
+            self.recorder.last_look(self);
             // SAFETY: here only, and nothing uses them after.
             unsafe {
                 ManuallyDrop::drop(&mut self.permits);
@@ -462,21 +372,3 @@ pub const MOST_INDICES: usize = MOST_THREADS / 2;
 
 /// Threads beyond the parallelism that may exist if the user does not say.
 pub const DEFAULT_SPARES: usize = 256;
-
-thread_local! {
-    static OUTSIDE: Arc<Parker> = Arc::new(Parker::new());
-}
-
-/// The parker of a thread outside of all pools. While the thread ends, in the destructor of another thread-local, a new one.
-pub fn outside_parker() -> Arc<Parker> {
-    OUTSIDE.try_with(Arc::clone).unwrap_or_else(|_| Arc::new(Parker::new()))
-}
-
-/// Waits on a thread outside of all pools.
-pub fn wait_outside(target: &impl Awaited, parker: &Parker) {
-    let _pause = Pause::begin(false);
-    // LIVENESS: announced first; who ends the wait then unparks us. A token from elsewhere only costs a turn.
-    while target.announce_wait() {
-        parker.park();
-    }
-}

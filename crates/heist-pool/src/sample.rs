@@ -116,20 +116,6 @@ impl ThreadNow {
     }
 }
 
-impl Pool {
-    /// Whether one of its threads runs on a CPU or waits for one, if the system tells.
-    pub fn is_runnable(&self, thread: u16) -> Option<bool> {
-        let number = self.threads().table().get(thread.into())?.number()?;
-        // Unknown, and asleep, are one answer there; a thread whose clock is known is known otherwise, too.
-        Some(self.system().cpu_of_runnable(number).is_some())
-    }
-
-    /// The index that one of its threads had last.
-    pub fn last_index(&self, thread: u16) -> Option<u16> {
-        Some(self.threads().table().get(thread.into())?.home())
-    }
-}
-
 static OBSERVER: OnceLock<fn()> = OnceLock::new();
 
 /// Has `start` called whenever a pool has been built, on the thread that builds it. The first one counts.

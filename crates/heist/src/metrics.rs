@@ -27,7 +27,7 @@ pub use heist_pool::raw::metrics::{Histogram, Metrics, WorkerMetrics, WorkerStat
 /// assert!(metrics.active >= 1);
 /// ```
 pub fn metrics() -> Metrics {
-    global::started().map_or_else(Metrics::default, |pool| pool.metrics())
+    global::started().map_or_else(Metrics::default, |pool| Metrics::of(pool))
 }
 
 impl ThreadPool {
@@ -40,6 +40,6 @@ impl ThreadPool {
     /// ```
     pub fn metrics(&self) -> Metrics {
         self.pool.refuse_if_foreign();
-        self.pool.metrics()
+        Metrics::of(&self.pool)
     }
 }

@@ -37,7 +37,7 @@ impl std::fmt::Debug for PoolRef {
 impl Board {
     pub fn new(pool: Weak<Pool>, shards: usize) -> Self {
         let (is_for_ever, clock) = match pool.upgrade() {
-            Some(pool) => (heist_pool::raw::global::is(&pool), Clock::of(pool.clock())),
+            Some(pool) => (heist_pool::raw::global::is(&pool), Clock::of(pool.queues().ticks().clock())),
             None => (false, Clock::new()),
         };
         Self {

@@ -75,7 +75,7 @@ impl Driver {
 
     fn new(pool: &Arc<Pool>) -> Self {
         // In one, timers that are due at the same time fire in the order in which they were set.
-        let is_manual = pool.clock().manual().is_some();
+        let is_manual = pool.queues().ticks().clock().manual().is_some();
         let shards = if is_manual { 1 } else { Timers::shards_for(pool.parallelism()) };
         Self {
             board: Arc::new(Board::new(Arc::downgrade(pool), shards)),

@@ -54,7 +54,7 @@ where
     let f = in_current_span(f);
     let listed = Listed::new(&pool, CallKind::Blocking, name, site);
     // Where time is virtual it stands still until the call is over and its result is with whoever awaits it.
-    let held = pool.clock().manual().map(ManualClock::hold);
+    let held = pool.queues().ticks().clock().manual().map(ManualClock::hold);
     let call = move || {
         if sender.is_unwanted() {
             return drop_quietly(&keeper, f);

@@ -52,11 +52,11 @@ pub(crate) fn pool() -> Arc<Pool> {
 /// What time it is by the clock of that pool. A thread outside of pools does not start the global one to ask it.
 pub(crate) fn now() -> Instant {
     if let Some(home) = own() {
-        return home.to_arc().clock().now();
+        return home.to_arc().queues().ticks().clock().now();
     }
     match Worker::current() {
-        Some(worker) => worker.pool().clock().now(),
-        None => global::started().map_or_else(Instant::now, |pool| pool.clock().now()),
+        Some(worker) => worker.pool().queues().ticks().clock().now(),
+        None => global::started().map_or_else(Instant::now, |pool| pool.queues().ticks().clock().now()),
     }
 }
 

@@ -230,7 +230,13 @@ impl ManualClock {
     fn waits_for_caller(&self) -> bool {
         CALLED_FOR.get() == Arc::as_ptr(&self.shared)
             || Worker::current().is_some_and(|worker| {
-                worker.pool().clock().manual().is_some_and(|clock| Arc::ptr_eq(&clock.shared, &self.shared))
+                worker
+                    .pool()
+                    .queues()
+                    .ticks()
+                    .clock()
+                    .manual()
+                    .is_some_and(|clock| Arc::ptr_eq(&clock.shared, &self.shared))
             })
     }
 

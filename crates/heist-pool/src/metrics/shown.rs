@@ -119,6 +119,28 @@ pub struct WorkerMetrics {
 }
 
 impl Metrics {
+    /// Those of this pool.
+    #[doc(hidden)]
+    pub fn of(pool: &Pool) -> Self {
+        let (permits, threads, queues) = (pool.permits(), pool.threads(), pool.queues());
+        let workers: Vec<_> = threads.table().iter().map(|worker| WorkerMetrics::of(pool, worker)).collect();
+        Self {
+            lent: workers.iter().filter(|worker| worker.state == WorkerState::Waiting).count(),
+            workers,
+            threads: threads.live(),
+            guests: threads.guests(),
+            active: pool.active(),
+            free: permits.count(Count::Free),
+            searching: permits.count(Count::Searching),
+            wanting: permits.count(Count::Wanting),
+            overtaking: permits.count(Count::Overtaking),
+            injected_jobs: queues.jobs.len(),
+            injected_tasks: queues.tasks.len(),
+            due_ticks: pool.due().how_many(),
+            wakes_from_outside: permits.wakes_from_outside(),
+        }
+    }
+
     /// The sum of one number over all threads.
     ///
     /// ```
@@ -197,29 +219,6 @@ impl WorkerMetrics {
             queued_tasks: worker.queued_tasks(),
             poll_times: timed(Polls::took),
             schedule_latency: timed(Polls::waited),
-        }
-    }
-}
-
-impl Pool {
-    /// What its threads have done, and what waits. See [`Metrics`].
-    pub fn metrics(&self) -> Metrics {
-        let (permits, threads, queues) = (self.permits(), self.threads(), self.queues());
-        let workers: Vec<_> = threads.table().iter().map(|worker| WorkerMetrics::of(self, worker)).collect();
-        Metrics {
-            lent: workers.iter().filter(|worker| worker.state == WorkerState::Waiting).count(),
-            workers,
-            threads: threads.live(),
-            guests: threads.guests(),
-            active: self.active(),
-            free: permits.count(Count::Free),
-            searching: permits.count(Count::Searching),
-            wanting: permits.count(Count::Wanting),
-            overtaking: permits.count(Count::Overtaking),
-            injected_jobs: queues.jobs.len(),
-            injected_tasks: queues.tasks.len(),
-            due_ticks: self.due().how_many(),
-            wakes_from_outside: permits.wakes_from_outside(),
         }
     }
 }

@@ -10,9 +10,10 @@
 //! **Jobs that block** hold their permit, as in rayon. Only if the program has asked for it, and all have used no CPU time for a
 //! second, do spare threads run the queued jobs.
 
-use crate::permits::Count;
+use crate::permits::{Count, Permits};
 use crate::pool::Pool;
-use crate::threads::{ThreadNow, ThreadStart, ThreadState};
+use crate::queues::Queues;
+use crate::threads::{Table, ThreadNow, ThreadStart, ThreadState, Threads};
 use crate::worker::{Doing, Role, Status, WorkerShared};
 use heist_os::WokenFor;
 use heist_policy::{self as policy, Overtake, TasksView, tuning};
@@ -73,7 +74,7 @@ impl Look {
 
     pub(super) fn look(&mut self) -> Next {
         let Some(pool) = self.pool.upgrade() else { return Next::Forget };
-        let next = match (self.look_at(&pool), pool.clock().manual()) {
+        let next = match (self.look_at(&pool), pool.queues().ticks().clock().manual()) {
             // Where time is virtual, everything is to happen in the same order whenever it happens: nobody is overtaken for being slow.
             (Next::Soon | Next::Later, Some(_)) => {
                 Next::At(Instant::now() + Duration::from_nanos(tuning::MANUAL_CLOCK_LOOK_NS))
@@ -135,7 +136,7 @@ impl Look {
         if has_jobs && pool.watched().rescues && pool.active() > 0 {
             self.rescue(pool);
         }
-        let is_short = is_short(pool);
+        let is_short = is_short(pool.permits(), pool.queues(), table);
         if is_short {
             pool.permits().wake_visible(pool);
         }
@@ -156,7 +157,7 @@ impl Look {
             pool.active() > 0
                 && (pool.queues().has_tasks(table)
                     || pool.due().is_driver_left()
-                    || is_short(pool)
+                    || is_short(pool.permits(), pool.queues(), table)
                     || (pool.watched().minds_jobs()
                         && pool.permits().count(Count::Free) == 0
                         && pool.queues().has_jobs(table)))
@@ -232,7 +233,7 @@ impl Look {
         }
         open.count(Count::Overtaking);
         drop(open);
-        start(pool, Role::Overtaker);
+        ThreadStart::start_without_permit(pool, Role::Overtaker);
         true
     }
 
@@ -263,10 +264,10 @@ impl Look {
                         heist_sync::warn(format_args!(
                             "every worker of a pool has used no CPU time for a second while jobs are queued; spare threads run \
                              those. Wrap calls that block in heist::blocking(|| ...){}",
-                            blocked(pool)
+                            blocked(pool.threads())
                         ));
                     }
-                    start(pool, Role::Rescuer);
+                    ThreadStart::start_without_permit(pool, Role::Rescuer);
                 }
             }
             _ => self.asleep = Some((now, all)),
@@ -276,38 +277,17 @@ impl Look {
 
 /// Whether jobs or tasks wait though a permit is free. If the system has refused a thread for them, nobody else tries again. Not so for ticks: one
 /// thread may run all that are due, and while it does it looks after the driver.
-fn is_short(pool: &Pool) -> bool {
-    pool.permits().count(Count::Free) > 0 && pool.queues().has_visible_work(pool.threads().table())
+fn is_short(permits: &Permits, queues: &Queues, table: &Table) -> bool {
+    permits.count(Count::Free) > 0 && queues.has_visible_work(table)
 }
 
 /// The jobs that threads of the pool are inside of, as far as they have names, each on a line of its own.
-fn blocked(pool: &Pool) -> String {
+fn blocked(threads: &Threads) -> String {
     let in_jobs = |thread: &ThreadNow| thread.state == ThreadState::Job;
-    let closures = pool.threads().now().into_iter().filter(in_jobs).filter_map(|thread| thread.closure);
+    let closures = threads.now().into_iter().filter(in_jobs).filter_map(|thread| thread.closure);
     closures
         .map(|closure| format!("\n  a job has been running for {:?}, from {}", closure.since, closure.site))
         .collect()
-}
-
-/// Starts a thread without a permit. The user's `thread_name` and `panic_handler` may block, so a thread of its own calls them.
-fn start(pool: &Arc<Pool>, role: Role) {
-    let failed = move |pool: &Pool| {
-        if role == Role::Overtaker {
-            pool.permits().end_overtaking();
-        }
-    };
-    let start_now = move |pool: &Pool| {
-        if ThreadStart::start_spare(pool, None, role).is_err() {
-            failed(pool);
-        }
-    };
-    if pool.config().thread_name.is_none() {
-        return start_now(pool);
-    }
-    let theirs = Arc::clone(pool);
-    if heist_sync::start_thread("heist-start", Box::new(move || start_now(&theirs))).is_err() {
-        failed(pool);
-    }
 }
 
 /// Lets go of a pool. If that was the last reference, its handlers' captures are dropped, which is the user's code, on a thread of

@@ -14,6 +14,7 @@ pub use counters::{Count, Counters};
 pub use ledger::{Grant, Ledger, TakeBack, Wake};
 pub use words::{AtBottom, Words};
 
+use crate::follow::Follower;
 use crate::pool::Pool;
 use crate::recorder;
 use crate::threads::{Table, ThreadStart};
@@ -40,6 +41,7 @@ pub struct Permits {
     before_stop: AtomicUsize,
     words: Arc<Words>,
     ledger: Mutex<Ledger>,
+    follower: Follower,
     /// How often a thread that is none of the pool's has woken one that is. To be shown, so it is not for the checkers.
     wakes_from_outside: std_atomic::AtomicU64,
 }
@@ -63,6 +65,7 @@ impl Permits {
             before_stop: AtomicUsize::new(n),
             ledger: Mutex::new(Ledger::new(Arc::clone(&words), n, is_bound)),
             words,
+            follower: Follower::default(),
             wakes_from_outside: std_atomic::AtomicU64::new(0),
         }
     }
@@ -156,7 +159,7 @@ impl Permits {
         if table.arm_others(u16::MAX) {
             barrier::heavy();
         }
-        if pool.has_visible_work() {
+        if pool.queues().has_visible_work(table) || pool.due().has_tick() {
             self.wake_visible(pool);
         }
         // It may have had no reason to rise, and now has.
@@ -175,6 +178,11 @@ impl Permits {
     /// How often a thread that is none of the pool's has woken one that is.
     pub fn wakes_from_outside(&self) -> u64 {
         self.wakes_from_outside.load(Ordering::Relaxed)
+    }
+
+    /// Whoever lets as many be active as the machine's limits allow.
+    pub(crate) fn follower(&self) -> &Follower {
+        &self.follower
     }
 
     /// Who holds which permit.
@@ -336,9 +344,14 @@ impl Permits {
         }
     }
 
+    /// The indices for which there is something that only the holder of their permit may run.
+    pub fn bound_indices(pool: &Pool) -> impl Iterator<Item = u16> {
+        pool.queues().broadcast_indices().chain(pool.due().free_indices())
+    }
+
     /// Each free permit with a broadcast or a tick that only its holder may run goes to somebody.
     pub fn wake_for_bound(&self, pool: &Pool) {
-        for index in pool.bound_indices() {
+        for index in Self::bound_indices(pool) {
             self.wake_one(pool, Some(index), WokenFor::Job);
         }
     }

@@ -1,8 +1,8 @@
 //! What this machine costs: a strand's own overhead, and a half that another thread takes.
 
 use super::frame::Frame;
-use crate::pool::{Config, Pool};
-use crate::queues::job::heap_job;
+use crate::pool::Config;
+use crate::queues::job::{JobRef, heap_job};
 use crate::threads::ThreadStart;
 use heist_policy::tuning;
 use heist_sync::StdArc as Arc;
@@ -88,10 +88,10 @@ fn migrations() -> (u64, u64) {
     let Ok(pool) = config.build(ThreadStart::spawn) else { return guess() };
     let (mut steals, mut wakes) = (Vec::new(), Vec::new());
     for _ in 0..tuning::PROFILE_ROUNDS {
-        wait_until(|| pool.is_quiescent());
-        wakes.extend(latency(&pool));
+        wait_until(|| pool.threads().is_quiescent(&pool));
+        wakes.extend(latency(|job| pool.inject(job)));
         // It has just ended one, and searches.
-        steals.extend(latency(&pool));
+        steals.extend(latency(|job| pool.inject(job)));
     }
     pool.close();
     if steals.is_empty() || wakes.is_empty() { guess() } else { (median(steals), median(wakes)) }
@@ -106,14 +106,12 @@ fn ticks_in(ns: u64) -> u64 {
 }
 
 /// How long it takes until a job begins that is queued now.
-fn latency(pool: &Arc<Pool>) -> Option<u64> {
+fn latency(inject: impl FnOnce(JobRef)) -> Option<u64> {
     let begun = Arc::new(AtomicU64::new(0));
     let there = Arc::clone(&begun);
     let since = ticks();
     // SAFETY: it does not unwind and borrows nothing.
-    pool.inject(unsafe {
-        heap_job(move || there.store(ticks().max(1), Ordering::Release), std::ptr::null())
-    });
+    inject(unsafe { heap_job(move || there.store(ticks().max(1), Ordering::Release), std::ptr::null()) });
     wait_until(|| begun.load(Ordering::Acquire) != 0);
     match begun.load(Ordering::Acquire) {
         0 => None,

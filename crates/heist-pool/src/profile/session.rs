@@ -9,6 +9,7 @@ use super::sums::{Path, Sums};
 use super::totals::{self, RunsSeen, Seen};
 use crate::global;
 use crate::metrics::Histogram;
+use crate::monitor::Watched;
 use crate::pool::Pool;
 use crate::queues::forks::hot;
 use crate::queues::job::halt_unwinding;
@@ -96,9 +97,9 @@ fn tell_pools(is_on: bool) -> Vec<Arc<Pool>> {
 }
 
 /// The pool is in the list of all: it does as they do.
-pub(crate) fn join_all(pool: &Pool) {
+pub(crate) fn join_all(pool: &Watched) {
     let sessions = by_clock();
-    pool.watched().set_profiled(*sessions > 0);
+    pool.set_profiled(*sessions > 0);
 }
 
 /// In the few numbers that are shown.

@@ -81,6 +81,15 @@ impl Recorder {
         self.wanted.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// The pool goes: whoever wants everything reads its rings once more.
+    pub(crate) fn last_look(&self, pool: &Pool) {
+        #[cfg(feature = "trace-output")]
+        if self.is_on() {
+            collect::last_look(pool);
+        }
+        let _ = pool;
+    }
+
     /// The pool is in the list of all: it does as they do.
     pub(crate) fn join_all(&self) {
         let wanted = lock_everywhere();
@@ -227,15 +236,6 @@ pub(crate) fn start_from_environment() {
             "HEIST_TRACE has no effect: the program was built without the feature `trace-output`"
         ));
     }
-}
-
-/// The pool goes: whoever wants everything reads its rings once more.
-pub(crate) fn last_look(pool: &Pool) {
-    #[cfg(feature = "trace-output")]
-    if pool.recorder().is_on() {
-        collect::last_look(pool);
-    }
-    let _ = pool;
 }
 
 /// Records an event of the calling thread that has to do with `pool`, if that is recorded.

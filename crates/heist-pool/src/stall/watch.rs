@@ -4,7 +4,6 @@ use super::look::History;
 use super::shown::{Finding, Report};
 use super::{judge, tasks};
 use crate::build::BuildError;
-use crate::pool::Pool;
 use crate::waits::WaitsFor;
 use heist_policy::tuning;
 use heist_sync::lock_soon;
@@ -84,9 +83,9 @@ pub(crate) fn check(stall_after: Option<Duration>) -> Result<(), BuildError> {
     }
 }
 
-/// A pool was built. If it asks for it, or the environment does, somebody watches from here on.
-pub(crate) fn start(pool: &Pool) {
-    let Some(limit) = pool.config().stall_after.or_else(limit_by_variable) else { return };
+/// A pool was built, which is to be watched for stalls of that length. If it asks for it, or the environment does, somebody watches from here on.
+pub(crate) fn start(after: Option<Duration>) {
+    let Some(limit) = after.or_else(limit_by_variable) else { return };
     let watch = WATCH.get();
     keep();
     watch.limit_ns.fetch_min(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX - 1), Ordering::Relaxed);
@@ -193,7 +192,7 @@ fn look(limit: Duration, long: Duration) -> Report {
         tasks::get().map_or(0, |tasks| (tasks.blocked_on)()) + reports.iter().map(blocks).sum::<usize>();
     let are_quiet = tasks::get().is_some_and(|tasks| (tasks.are_quiet)())
         && blocked_on > 0
-        && pools.iter().all(|pool| pool.is_quiescent());
+        && pools.iter().all(|pool| pool.threads().is_quiescent(pool));
     let quiet_since = are_quiet.then(|| seen.quiet_since.unwrap_or_else(Instant::now));
     seen.quiet_since = quiet_since;
     drop(kept);

@@ -20,6 +20,17 @@ impl Threads {
         self.leave_if_done(pool);
     }
 
+    /// Whether something is queued, due, registered, or will be due.
+    fn has_work_left(&self, pool: &Pool) -> bool {
+        pool.queues().has_visible_work(&self.table) || pool.due().has_tick() || pool.driver().is_used()
+    }
+
+    /// Whether nothing can happen by itself any more: nobody runs, nothing is queued, no timer is set and no socket is
+    /// registered.
+    pub fn is_quiescent(&self, pool: &Pool) -> bool {
+        pool.permits().are_all_free() && !self.has_work_left(pool)
+    }
+
     /// If the pool is closing and every thread of it sleeps with nothing to do, they may all leave.
     pub(crate) fn leave_if_done(&self, pool: &Pool) {
         if !self.is_closing() {
@@ -27,10 +38,7 @@ impl Threads {
         }
         let mut open = pool.permits().open();
         // A thread that is not parked looks for work once more before it parks, and comes here after.
-        if open.parked().len() < self.live.load(Ordering::Relaxed)
-            || pool.has_visible_work()
-            || pool.driver().is_used()
-        {
+        if open.parked().len() < self.live.load(Ordering::Relaxed) || self.has_work_left(pool) {
             return;
         }
         self.phase.store(OVER, Ordering::Release);

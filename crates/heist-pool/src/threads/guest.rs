@@ -6,6 +6,7 @@
 //! injectors when it leaves. Where a guest would lack something that the program has set up on the pool's threads, or has too little
 //! stack, the call queues for a worker instead.
 
+use super::Threads;
 use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::forks::hot;
@@ -110,7 +111,7 @@ unsafe fn enter(worker: &Worker, index: u16) {
 fn leave(worker: &Worker) {
     worker.shared().set_doing(Doing::Loop);
     worker.leave();
-    if let Some(clock) = worker.pool().clock().manual() {
+    if let Some(clock) = worker.pool().queues().ticks().clock().manual() {
         clock.tend();
     }
 }
@@ -136,56 +137,59 @@ impl Drop for Joined {
     }
 }
 
-/// Calls `callee` on the calling thread, which is in no pool, with a permit of `pool`'s that no thread uses. False if it was not called:
-/// there is no such permit, or this thread cannot be a guest.
-///
-/// # Panics
-/// A panic of `callee` goes on here.
-pub fn visit(pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
-    debug_assert!(hot().worker().is_null());
-    if pool.permits().count(Count::Free) == 0 || !pool.threads().takes_guests() {
-        return false;
+impl Threads {
+    /// Calls `callee` on the calling thread, which is in no pool, with a permit of `pool`'s that no thread uses. False if it was not called:
+    /// there is no such permit, or this thread cannot be a guest.
+    ///
+    /// # Panics
+    /// A panic of `callee` goes on here.
+    pub fn visit(&self, pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
+        debug_assert!(hot().worker().is_null());
+        if pool.permits().count(Count::Free) == 0 || !self.takes_guests() {
+            return false;
+        }
+        let kept = KEPT.try_with(Cell::take).unwrap_or(None).filter(|kept| kept.is_of(pool));
+        let Some(kept) = kept.or_else(|| Kept::of(pool)) else { return false };
+        let result = if kept.has_stack() { kept.visit(pool, callee) } else { None };
+        if kept.origin.is_foreign() {
+            // The guest is the parent's, and has not left. Neither its place nor its pool is ever used again here.
+            std::mem::forget(kept);
+        } else {
+            // While the thread ends there is nowhere to keep it; it is dropped here.
+            let _ = KEPT.try_with(|place| place.set(Some(kept)));
+        }
+        match result {
+            Some(Ok(())) => true,
+            Some(Err(payload)) => std::panic::resume_unwind(payload),
+            None => false,
+        }
     }
-    let kept = KEPT.try_with(Cell::take).unwrap_or(None).filter(|kept| kept.is_of(pool));
-    let Some(kept) = kept.or_else(|| Kept::of(pool)) else { return false };
-    let result = if kept.has_stack() { kept.visit(pool, callee) } else { None };
-    if kept.origin.is_foreign() {
-        // The guest is the parent's, and has not left. Neither its place nor its pool is ever used again here.
-        std::mem::forget(kept);
-    } else {
-        // While the thread ends there is nowhere to keep it; it is dropped here.
-        let _ = KEPT.try_with(|place| place.set(Some(kept)));
-    }
-    match result {
-        Some(Ok(())) => true,
-        Some(Err(payload)) => std::panic::resume_unwind(payload),
-        None => false,
-    }
-}
 
-/// The calling thread becomes one of `pool`'s, with `index`, until it ends. False if it belongs to a pool already.
-pub fn adopt_current_thread(pool: &Arc<Pool>, index: usize) -> bool {
-    let index = index as u16;
-    // A thread whose thread-locals are being destroyed could not leave again.
-    // Nor could one to which a join of the parent process comes back.
-    if !hot().worker().is_null() || JOINED.try_with(|_| ()).is_err() || Worker::has_inherited_forks(hot()) {
-        return false;
+    /// The calling thread becomes one of `pool`'s, with `index`, until it ends. False if it belongs to a pool already.
+    pub fn adopt_current_thread(&self, pool: &Arc<Pool>, index: usize) -> bool {
+        let index = index as u16;
+        // A thread whose thread-locals are being destroyed could not leave again.
+        // Nor could one to which a join of the parent process comes back.
+        if !hot().worker().is_null() || JOINED.try_with(|_| ()).is_err() || Worker::has_inherited_forks(hot())
+        {
+            return false;
+        }
+        let Some(entry) = self.table.enrol() else { return false };
+        let mut open = pool.permits().open();
+        let got = open.acquire(entry.shared.id(), index);
+        debug_assert_eq!(got, Some(index));
+        self.count_guest(&open);
+        drop(open);
+        let joined = Box::new(Joined(Some(Worker::new(Arc::clone(pool), entry, Role::Guest))));
+        if let Some(worker) = &joined.0 {
+            worker.shared().own().is_maker.store(true, Ordering::Relaxed);
+            // SAFETY: the box does not move, and leaves when it is dropped, at the latest when this thread ends.
+            unsafe { enter(worker, index) };
+        }
+        self.has_maker.store(true, Ordering::Relaxed);
+        let before = JOINED.with(|joined_in| joined_in.borrow_mut().replace(joined));
+        // Of the parent process, if there is one: its address is still known.
+        std::mem::forget(before);
+        true
     }
-    let Some(entry) = pool.threads().table().enrol() else { return false };
-    let mut open = pool.permits().open();
-    let got = open.acquire(entry.shared.id(), index);
-    debug_assert_eq!(got, Some(index));
-    pool.threads().count_guest(&open);
-    drop(open);
-    let joined = Box::new(Joined(Some(Worker::new(Arc::clone(pool), entry, Role::Guest))));
-    if let Some(worker) = &joined.0 {
-        worker.shared().own().is_maker.store(true, Ordering::Relaxed);
-        // SAFETY: the box does not move, and leaves when it is dropped, at the latest when this thread ends.
-        unsafe { enter(worker, index) };
-    }
-    pool.threads().has_maker.store(true, Ordering::Relaxed);
-    let before = JOINED.with(|joined_in| joined_in.borrow_mut().replace(joined));
-    // Of the parent process, if there is one: its address is still known.
-    std::mem::forget(before);
-    true
 }

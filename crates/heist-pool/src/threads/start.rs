@@ -43,6 +43,27 @@ impl ThreadStart {
         Ok(start)
     }
 
+    /// Starts a thread without a permit. The user's `thread_name` and `panic_handler` may block, so a thread of its own calls them.
+    pub(crate) fn start_without_permit(pool: &Arc<Pool>, role: Role) {
+        let failed = move |pool: &Pool| {
+            if role == Role::Overtaker {
+                pool.permits().end_overtaking();
+            }
+        };
+        let start_now = move |pool: &Pool| {
+            if Self::start_spare(pool, None, role).is_err() {
+                failed(pool);
+            }
+        };
+        if pool.config().thread_name.is_none() {
+            return start_now(pool);
+        }
+        let theirs = Arc::clone(pool);
+        if heist_sync::start_thread("heist-start", Box::new(move || start_now(&theirs))).is_err() {
+            failed(pool);
+        }
+    }
+
     /// Starts a spare thread: one that searches with the permit `index`, which is on its way, or one without a permit.
     pub(crate) fn start_spare(pool: &Pool, index: Option<u16>, role: Role) -> io::Result<()> {
         let started = Self::new(&pool.arc(), index, role, index.is_some()).and_then(|start| {
@@ -198,7 +219,7 @@ impl Drop for ThreadStart {
             threads.all_left.notify_all();
         }
         drop(guard);
-        if let Some(clock) = self.pool.clock().manual() {
+        if let Some(clock) = self.pool.queues().ticks().clock().manual() {
             clock.tend();
         }
         // One thread less to wait for: the others may all be parked, or there may be no other for a task that came late.

@@ -64,6 +64,18 @@ impl Table {
         (0..self.len()).filter_map(|n| self.get(n))
     }
 
+    /// Whether one of its threads runs on a CPU or waits for one, if the system tells.
+    pub fn is_runnable(&self, thread: u16) -> Option<bool> {
+        let number = self.get(thread.into())?.number()?;
+        // Unknown, and asleep, are one answer there; a thread whose clock is known is known otherwise, too.
+        Some(self.system.cpu_of_runnable(number).is_some())
+    }
+
+    /// The index that one of its threads had last.
+    pub fn last_index(&self, thread: u16) -> Option<u16> {
+        Some(self.get(thread.into())?.home())
+    }
+
     /// Asks all but `me` to look for sleepers at their next push. True if that was news to somebody.
     pub(crate) fn arm_others(&self, me: u16) -> bool {
         self.iter().filter(|other| other.id() != me).fold(false, |asked, other| other.stack.arm() | asked)

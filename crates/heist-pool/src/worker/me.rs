@@ -106,7 +106,7 @@ impl Me {
     /// Sleeps on its parker until there is a token, or for that long. True if there was one.
     pub fn park(&self, timeout: Option<Duration>) -> bool {
         let parker = self.shared.parker();
-        match (self.pool.clock().manual(), timeout) {
+        match (self.pool.queues().ticks().clock().manual(), timeout) {
             (None, None) => {
                 parker.park();
                 true
@@ -162,12 +162,18 @@ impl Me {
         }
     }
 
+    /// Queues a job that was queued here for whoever is free.
+    pub fn requeue(&self, job: JobRef) {
+        self.pool.queues().jobs.push(job);
+        self.permits().announce(&self.pool, WokenFor::Job);
+    }
+
     /// Everything that is queued here goes to the injectors: this thread has no permit to run it with.
     pub fn hand_in(&self) {
         while !self.spawned.is_empty()
             && let Some(job) = self.spawned.pop()
         {
-            self.pool.requeue(job);
+            self.requeue(job);
         }
         self.hand_in_tasks();
     }

@@ -3,7 +3,7 @@
 
 use super::Worker;
 use super::wait::Own;
-use crate::pool::wait_outside;
+use crate::calls::wait_outside;
 use crate::process::refuse_wait;
 use crate::queues::forks::{Hot, Slot, dummy};
 use crate::signal::Awaited;

@@ -4,7 +4,7 @@ use super::me::Me;
 use super::permit::OwnPermit;
 use super::shared::{Given, Role};
 use super::tasks::OwnTasks;
-use crate::permits::{Count, Open};
+use crate::permits::{Count, Open, Permits};
 use heist_os::WokenFor;
 use heist_policy::tuning;
 use heist_sync::clock::Instant;
@@ -96,7 +96,8 @@ impl Sleep {
         let mut open = me.permits().open();
         let (queues, table) = (me.pool.queues(), me.pool.threads().table());
         let may_have = |index: &u16| open.may_have(me.shared.home(), *index);
-        let free = match me.pool.bound_indices().find(|index| open.free().contains(index) && may_have(index))
+        let free = match Permits::bound_indices(&me.pool)
+            .find(|index| open.free().contains(index) && may_have(index))
         {
             Some(index) => Some(index),
             None if queues.has_work_for_anyone(table) || me.pool.due().stealable().is_some() => {

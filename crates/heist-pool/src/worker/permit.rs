@@ -77,7 +77,7 @@ impl OwnPermit {
             if let Some(places) = me.pool.places() {
                 self.take_place(me, places, index);
             }
-            me.pool.follower().note_busy();
+            me.permits().follower().note_busy();
         }
         self.index.set(index);
     }

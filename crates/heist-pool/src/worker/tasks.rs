@@ -77,10 +77,10 @@ impl OwnTasks {
         let Some(driver) = pool.driver().try_lock(true) else { return false };
         pool.watched().note_in_driver();
         let ticks = pool.queues().ticks();
-        let is_manual = pool.clock().manual().is_some();
+        let is_manual = ticks.clock().manual().is_some();
         let until_ns = driver.wait_for_ticks(me.id(), || match pool.due().next_rise_ns() {
             // Whoever moves the clock sees to what is due then.
-            rise_ns if pool.clock().is_still_before(rise_ns) => NEVER,
+            rise_ns if ticks.clock().is_still_before(rise_ns) => NEVER,
             rise_ns => rise_ns,
         });
         let at_most = (until_ns < NEVER).then(|| {

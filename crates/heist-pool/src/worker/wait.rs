@@ -105,7 +105,7 @@ impl Own for Spawned {
                 return true;
             }
             // A stranger on top of ours: set aside, where anybody can take it.
-            worker.me.pool.requeue(job);
+            worker.me.requeue(job);
         }
         false
     }
