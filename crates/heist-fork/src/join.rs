@@ -5,7 +5,7 @@ use heist_pool::raw::global;
 use heist_pool::raw::job::{Payload, discard, halt_unwinding};
 use heist_pool::raw::process::{OnBehalf, refuse_wait};
 use heist_pool::raw::profile;
-use heist_pool::raw::worker::{Inherited, Worker};
+use heist_pool::raw::worker::{self, Inherited, Worker};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -111,7 +111,7 @@ pub(crate) fn fork_staying<RA, RB: Send>(
 ) -> (RA, RB) {
     // In a child process a loop goes on that has begun in a pool: then one half comes after the other.
     assert!(
-        Worker::current().is_some() || Worker::orphan_of(hot()).is_some(),
+        Worker::current().is_some() || worker::orphan_of(hot()).is_some(),
         "this fork is for threads of a pool"
     );
     let (left, right) = fork_here(Staying(left), Told(right));
@@ -511,7 +511,7 @@ unsafe fn pop(slot: *mut Slot, frame: *const ()) -> Inherited {
 unsafe fn pop_slow(hot: &'static Hot, slot: *mut Slot) -> Inherited {
     let Some(worker) = Worker::of(hot) else {
         // SAFETY: just popped; the thread was in a pool when it was pushed, and has not left it.
-        return unsafe { Worker::pop_inherited(hot, slot) };
+        return unsafe { worker::pop_inherited(hot, slot) };
     };
     // SAFETY: just popped, and found its bound.
     match unsafe { worker.pop_slow(slot) } {

@@ -221,7 +221,7 @@ impl<'scope> Base<'scope> {
     ) -> R {
         let here = Worker::current();
         let parker = here.map_or_else(outside_parker, |worker| Arc::clone(worker.shared().parker()));
-        let since = here.map_or(0, Worker::spawned_position);
+        let since = here.map_or(0, Spawned::position);
         let scope = Opened {
             scope: ManuallyDrop::new(make(Self::new(Arc::clone(pool), Arc::clone(&parker)))),
             origin: Origin::here(),
@@ -318,7 +318,7 @@ fn note_site(site: &'static Location<'static>) {
     if stall::is_watched()
         && let Some(worker) = Worker::current()
     {
-        worker.note_site(site);
+        worker.shared().note_site(site);
     }
 }
 

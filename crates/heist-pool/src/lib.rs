@@ -170,6 +170,8 @@ pub mod raw {
     }
     /// The calling thread.
     pub mod worker {
-        pub use crate::worker::{Demand, Inherited, Own, Spawned, Worker, WorkerShared};
+        pub use crate::worker::{
+            Demand, Inherited, Own, Spawned, Worker, WorkerShared, orphan_of, pop_inherited,
+        };
     }
 }

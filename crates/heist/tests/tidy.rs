@@ -490,3 +490,77 @@ fn the_map_is_short_and_true() {
         );
     }
 }
+
+/// The functions of `text` that are about `name`: the methods in its own `impl` blocks, and functions outside of such blocks whose first
+/// parameter is a reference to it. Not those of tests.
+fn functions_over(name: &str, text: &str) -> Vec<String> {
+    let is_it = |of: &str| of.strip_prefix(name).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    let mut found = Vec::new();
+    let mut is_inside = false;
+    let lines: Vec<&str> = text.lines().take_while(|line| *line != "mod tests {").collect();
+    for (n, line) in lines.iter().enumerate() {
+        match line.strip_prefix("impl") {
+            Some(of) if !of.contains(" for ") => {
+                let of = if of.starts_with('<') { of.split_once("> ").map_or("", |(_, of)| of) } else { of };
+                is_inside = is_it(of.trim_start());
+            }
+            Some(_) => is_inside = false,
+            None if line.starts_with('}') => is_inside = false,
+            None => {}
+        }
+        let indent = line.len() - line.trim_start().len();
+        let Some((before, rest)) = line.trim_start().split_once("fn ") else { continue };
+        let is_function = before.split_whitespace().all(|word| {
+            ["const", "unsafe", "async", "extern"].contains(&word)
+                || word.starts_with("pub")
+                || word == "\"C\""
+        });
+        let function = rest.split(['(', '<']).next().unwrap_or_default();
+        if !is_function || function.is_empty() {
+            continue;
+        }
+        let is_method = indent == 4 && is_inside;
+        let is_free = indent == 0 && {
+            let signature = lines[n..].iter().take(12).map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+            let parameters = signature.split_once("fn ").map_or("", |(_, rest)| &rest[function.len()..]);
+            // What is generic may have parentheses of its own, but is not about a type by its name.
+            let first = parameters.trim_start_matches(|c| c != '(').trim_start_matches(['(', ' ']);
+            let of = first.split_once(": &").map_or("", |(_, of)| of);
+            let of = if of.starts_with('\'') { of.split_once(' ').map_or("", |(_, of)| of) } else { of };
+            let of = of.trim_start_matches("mut ").trim_start_matches("Std").trim_start_matches("Arc<");
+            let is_first = first.find(": &") < first.find([',', ')']).or(Some(first.len()));
+            is_first && is_it(of)
+        };
+        if is_method || is_free {
+            found.push(function.into());
+        }
+    }
+    found
+}
+
+/// Who owns a field is told from the type that has it. So a type that everything goes through has few methods: what belongs to one part is that
+/// part's.
+#[test]
+fn the_pool_and_the_worker_have_few_methods() {
+    const MOST: usize = 30;
+    let example = "impl Pool {\n    pub fn a(&self) {\n        fn local() {}\n    }\n}\nimpl Drop for Pool {\n    fn no(&mut self) {}\n}\n\
+                   pub(crate) fn b<T>(\n    pool: &Arc<Pool>,\n) {}\nfn no(n: usize, pool: &Pool) {}\nfn c(_: &'a Pool) {}\nmod tests {\n    fn no(pool: &Pool) {}";
+    assert_eq!(functions_over("Pool", example), ["a", "b", "c"]);
+    for name in ["Pool", "Worker"] {
+        let mut found = Vec::new();
+        for (path, text) in sources() {
+            let is_loom = path.components().any(|c| c.as_os_str() == "loom");
+            if path.starts_with("crates/heist-pool/src") && !is_model(&path) && !is_loom {
+                let all = functions_over(name, &text).into_iter();
+                found.extend(all.map(|function| format!("{}: {function}", path.display())));
+            }
+        }
+        assert!(found.iter().any(|function| function.ends_with(": new")), "{name} is not found any more");
+        assert!(
+            found.len() <= MOST,
+            "{} functions over `{name}`, and {MOST} are enough; give them to the part whose fields they use:\n{}",
+            found.len(),
+            found.join("\n")
+        );
+    }
+}

@@ -217,7 +217,7 @@ impl<T> Future for JoinHandle<T> {
 fn note_awaits(task: Id) {
     match (turn::task(), Worker::current()) {
         (Some(here), _) => here.note_awaits(task),
-        (None, Some(worker)) => worker.note_awaits(task.as_u64()),
+        (None, Some(worker)) => worker.shared().note_awaits(task.as_u64()),
         (None, None) => {}
     }
 }

@@ -1,7 +1,7 @@
 #![doc = include_str!("README.md")]
 
 use crate::queues::forks::hot;
-use crate::worker::Worker;
+use crate::worker::leave_after_fork;
 use heist_policy::tuning;
 use heist_sync::process::{self, Origin, PerProcess};
 use heist_sync::std_atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ static HAS_LOST_PANIC: AtomicBool = AtomicBool::new(false);
 pub(crate) fn watch() {
     static IS_WATCHING: AtomicBool = AtomicBool::new(false);
     extern "C" fn leave_pool() {
-        Worker::leave_after_fork(hot());
+        leave_after_fork(hot());
     }
     process::watch();
     // As there: to be registered twice does no harm.

@@ -23,7 +23,7 @@ fn frame<'a>(hot: &Hot) -> Option<&'a mut Frame> {
 
 /// The thread's strands belong to `frame` from here on. Returns the one before.
 fn set_frame(hot: &Hot, frame: *mut Frame) -> *mut Frame {
-    hot.set_meter(frame, Worker::of(hot).map(Worker::fork_limit))
+    hot.set_meter(frame, Worker::of(hot).map(|worker| worker.shared().stack.end()))
 }
 
 /// A frame that is its thread's present one until it is ended.

@@ -243,7 +243,7 @@ pub(crate) fn start_from_environment() {
 pub fn record(pool: &Pool, kind: Kind, arg: u32, name: impl FnOnce() -> u32) {
     if pool.recorder().is_on() {
         match Worker::current_in(pool) {
-            Some(worker) => worker.record(kind, arg, name()),
+            Some(worker) => worker.me().record(kind, arg, name()),
             None => outside::record(pool.recorder().number(), kind, arg, name()),
         }
     }
@@ -265,7 +265,7 @@ pub fn record_own(kind: Kind, arg: u32, high: u32, name: impl FnOnce() -> u32) {
         return;
     }
     let record = |kind, arg, name| match worker {
-        Some(worker) => worker.record(kind, arg, name),
+        Some(worker) => worker.me().record(kind, arg, name),
         None => outside::record(0, kind, arg, name),
     };
     if high != (arg as i32 >> 31) as u32 {

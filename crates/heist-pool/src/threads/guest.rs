@@ -11,7 +11,7 @@ use crate::permits::Count;
 use crate::pool::Pool;
 use crate::queues::forks::hot;
 use crate::queues::job::{Callee, Payload, halt_unwinding};
-use crate::worker::{Doing, Role, Worker};
+use crate::worker::{Role, Worker, end_visit, has_inherited_forks};
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::Ordering;
 use heist_sync::process::Origin;
@@ -73,12 +73,12 @@ impl Kept {
         drop(open);
         let mut result = Ok(());
         // SAFETY: it stays in its box, and `leave` comes below; the closure cannot unwind past it.
-        unsafe { enter(worker, index) };
-        worker.run_visit(|| result = halt_unwinding(callee));
-        if worker.is_orphan() {
-            worker.end_visit_of_orphan();
+        unsafe { worker.enter(Some(index), false) };
+        worker.me().run_visit(|| result = halt_unwinding(callee));
+        if worker.me().is_orphan() {
+            end_visit(hot(), worker);
         } else {
-            leave(worker);
+            worker.leave();
         }
         Some(result)
     }
@@ -99,36 +99,19 @@ impl Drop for Kept {
     }
 }
 
-/// # Safety
-/// `worker` stays where it is until [`leave`], which comes on this thread.
-unsafe fn enter(worker: &Worker, index: u16) {
-    // SAFETY: by the caller.
-    unsafe { worker.enter(Some(index), false) };
-    // What runs here, from its first moment, is the program's.
-    worker.shared().set_doing(Doing::Job);
-}
-
-fn leave(worker: &Worker) {
-    worker.shared().set_doing(Doing::Loop);
-    worker.leave();
-    if let Some(clock) = worker.pool().queues().ticks().clock().manual() {
-        clock.tend();
-    }
-}
-
 /// The membership of a thread that built a pool with `use_current_thread`.
 struct Joined(Option<Worker>);
 
 impl Drop for Joined {
     fn drop(&mut self) {
-        if self.0.as_ref().is_some_and(Worker::is_orphan) {
+        if self.0.as_ref().is_some_and(|worker| worker.me().is_orphan()) {
             // The parent's thread is still in there, and frames of this one may come back to it.
             return std::mem::forget(self.0.take());
         }
         if let Some(worker) = &self.0 {
             worker.pool().threads().has_maker.store(false, Ordering::Relaxed);
             worker.shared().own().is_maker.store(false, Ordering::Relaxed);
-            leave(worker);
+            worker.leave();
         }
         if let Some(worker) = self.0.take() {
             let (pool, entry) = worker.vacate();
@@ -170,8 +153,7 @@ impl Threads {
         let index = index as u16;
         // A thread whose thread-locals are being destroyed could not leave again.
         // Nor could one to which a join of the parent process comes back.
-        if !hot().worker().is_null() || JOINED.try_with(|_| ()).is_err() || Worker::has_inherited_forks(hot())
-        {
+        if !hot().worker().is_null() || JOINED.try_with(|_| ()).is_err() || has_inherited_forks(hot()) {
             return false;
         }
         let Some(entry) = self.table.enrol() else { return false };
@@ -184,7 +166,7 @@ impl Threads {
         if let Some(worker) = &joined.0 {
             worker.shared().own().is_maker.store(true, Ordering::Relaxed);
             // SAFETY: the box does not move, and leaves when it is dropped, at the latest when this thread ends.
-            unsafe { enter(worker, index) };
+            unsafe { worker.enter(Some(index), false) };
         }
         self.has_maker.store(true, Ordering::Relaxed);
         let before = JOINED.with(|joined_in| joined_in.borrow_mut().replace(joined));

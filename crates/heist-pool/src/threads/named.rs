@@ -212,7 +212,7 @@ impl Span {
     #[inline]
     fn new(site: &'static Location<'static>) -> Option<Self> {
         let worker = Worker::current().filter(|worker| worker.pool().recorder().is_on())?;
-        worker.record(Kind::SpanStart, 0, name::of_site(site));
+        worker.me().record(Kind::SpanStart, 0, name::of_site(site));
         Some(Self(()))
     }
 }
@@ -220,7 +220,7 @@ impl Span {
 impl Drop for Span {
     fn drop(&mut self) {
         if let Some(worker) = Worker::current() {
-            worker.record(Kind::SpanEnd, 0, 0);
+            worker.me().record(Kind::SpanEnd, 0, 0);
         }
     }
 }

@@ -7,8 +7,8 @@
 //! to turn: there are few, however long it takes. When there are more permits again it goes on as soon as one is free; until then those who have one
 //! take its rest. Only where no permit is active at all does it wait as long as that is so.
 
-use super::Worker;
-use super::permit::Lends;
+use super::me::Me;
+use super::permit::{Lends, OwnPermit};
 use super::shared::{Doing, Role};
 use crate::metrics::WorkerState;
 use crate::permits::Count;
@@ -35,62 +35,59 @@ impl Aside {
         self.turns.set(0);
         self.is_left_out.set(false);
     }
-}
 
-impl Worker {
     /// Whether this thread should leave the rest of what it does to others: its permit is not active any more, or it has none because
     /// there are fewer.
     #[inline]
-    pub fn is_retired(&self) -> bool {
-        let active = self.me.pool.active();
-        (active < self.me.pool.parallelism() || self.aside.is_left_out.get()) && self.is_retired_of(active)
+    pub fn is_retired(&self, me: &Me, permit: &OwnPermit) -> bool {
+        let active = me.pool.active();
+        (active < me.pool.parallelism() || self.is_left_out.get()) && self.is_retired_of(active, permit)
     }
 
     #[cold]
-    fn is_retired_of(&self, active: usize) -> bool {
-        let is_retired = match self.permit.index() {
+    fn is_retired_of(&self, active: usize, permit: &OwnPermit) -> bool {
+        let is_retired = match permit.index() {
             Some(index) => usize::from(index) >= active,
-            None => self.permit.role() == Role::Resumed,
+            None => permit.role() == Role::Resumed,
         };
-        self.aside.is_left_out.set(is_retired && self.aside.is_left_out.get());
-        is_retired && (active == 0 || self.aside.until.get().is_none_or(|until| Instant::now() >= until))
+        self.is_left_out.set(is_retired && self.is_left_out.get());
+        is_retired && (active == 0 || self.until.get().is_none_or(|until| Instant::now() >= until))
     }
 
     /// Waits until a thief has taken what was forked last on this thread, or the thread is not retired any more, or for long enough.
     /// Nothing happens if it is not.
-    pub fn stand_aside(&self) {
-        if !self.is_retired() {
+    pub fn stand(&self, me: &Me, permit: &OwnPermit) {
+        if !self.is_retired(me, permit) {
             return;
         }
-        let me = &self.me;
         let look = Duration::from_nanos(tuning::ASIDE_LOOK_NS);
         let doing = me.shared.set_doing(Doing::Wait);
         let spent = me.spend_on(WorkerState::Waiting);
         // Shares everything, and leaves the permit to those who have asked for its index.
-        let lent = self.permit.lend(me, Lends::Awake);
-        let turns = self.aside.turns.replace(0);
+        let lent = permit.lend(me, Lends::Awake);
+        let turns = self.turns.replace(0);
         let since = Instant::now();
         let is_over = || since.elapsed().as_nanos() >= u128::from(tuning::ASIDE_NS << turns);
         while me.shared.stack.has_pending(me.hot) {
             let active = me.pool.active();
             let is_back = |index: u16| usize::from(index) < active;
             // Those who have a permit take the rest, unless there is one for this thread as well, or it is to have its own back.
-            let may_have = || me.permits().count(Count::Free) > 0 || self.permit.has_observed();
+            let may_have = || me.permits().count(Count::Free) > 0 || permit.has_observed();
             if (active == me.pool.parallelism() || lent.is_some_and(is_back)) && may_have() {
                 break;
             }
             if active > 0 && is_over() {
                 let slice = Duration::from_nanos(tuning::ASIDE_SLICE_NS << turns);
-                self.aside.until.set(Some(Instant::now() + slice));
-                self.aside.turns.set((turns + 1).min(tuning::ASIDE_DOUBLINGS));
+                self.until.set(Some(Instant::now() + slice));
+                self.turns.set((turns + 1).min(tuning::ASIDE_DOUBLINGS));
                 break;
             }
             // Nobody tells that something was stolen. This is rare, and short.
             me.shared.parker().park_timeout(look);
         }
         me.shared.set_doing(doing);
-        self.permit.resume(me, lent);
-        self.aside.is_left_out.set(self.permit.index().is_none());
+        permit.resume(me, lent);
+        self.is_left_out.set(permit.index().is_none());
         me.spend_on(spent);
     }
 }

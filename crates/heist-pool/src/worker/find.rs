@@ -213,13 +213,15 @@ impl Search {
         self.is_on.replace(is_on)
     }
 
-    /// Looks everywhere, for a while if this thread may search. `None` when it should sleep.
+    /// Looks everywhere, for a while if this thread may search. What it finds ends the search. `None` when it should sleep.
     #[inline]
     pub fn search<'a>(&self, me: &'a Me, permit: &OwnPermit, tasks: &OwnTasks) -> Option<Found<'a>> {
-        match self.find_near(me, permit, tasks) {
-            Some(found) => Some(found),
-            None => self.search_far(me, permit, tasks),
-        }
+        let found = match self.find_near(me, permit, tasks) {
+            Some(found) => found,
+            None => self.search_far(me, permit, tasks)?,
+        };
+        self.end(me, &found);
+        Some(found)
     }
 
     /// Looks at the other threads' queues as well. Apart, because a thread that has tasks of its own never comes here.
@@ -475,7 +477,7 @@ impl Search {
 
     /// A searcher has something to do: it stops searching, and if it was the last, another takes its place, unless there is nothing to find.
     #[inline]
-    pub fn end(&self, me: &Me, found: &Found<'_>) {
+    fn end(&self, me: &Me, found: &Found<'_>) {
         if self.is_on.replace(false) {
             self.end_searcher(me, found);
         }

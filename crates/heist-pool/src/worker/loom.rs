@@ -5,6 +5,7 @@
 
 mod ticks;
 
+use super::find::Found;
 use super::park::Slept;
 use super::permit::Lends;
 use super::{Doing, Role, Worker};
@@ -54,6 +55,15 @@ fn enrol<R>(pool: &Arc<Pool>, f: impl FnOnce(&Worker) -> R) -> R {
     f(&worker)
 }
 
+/// As in the worker's loop.
+fn look(worker: &Worker) -> Option<Found<'_>> {
+    worker.search.search(&worker.me, &worker.permit, &worker.tasks)
+}
+
+fn sleep(worker: &Worker) -> Slept {
+    worker.sleep.until_needed(&worker.me, &worker.permit, &worker.tasks, &worker.search)
+}
+
 /// Runs `f` on the calling thread as a worker with the permit `index`.
 fn work<R>(pool: &Arc<Pool>, index: u16, f: impl FnOnce(&Worker) -> R) -> R {
     enrol(pool, |worker| {
@@ -78,8 +88,8 @@ fn give_up(worker: &Worker) {
 /// What a worker's loop does from the moment it has found nothing: sleeps until there is something.
 fn sleep_until_found(worker: &Worker) {
     loop {
-        assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool");
-        if let Some(found) = worker.search() {
+        assert_ne!(sleep(worker), Slept::Leave, "nobody closes the pool");
+        if let Some(found) = look(worker) {
             return worker.run_found(found);
         }
     }
@@ -298,7 +308,7 @@ fn a_finder_that_forks_against_a_sleeper() {
         let owner = move |worker: &Worker| {
             worker.search.set_on(worker.pool().permits().try_search(2));
             worker.pool().inject(queued.queued());
-            let Some(found) = worker.search() else {
+            let Some(found) = look(worker) else {
                 // The other has found it.
                 forked.0.fetch_add(1, Ordering::Relaxed);
                 return;
@@ -570,7 +580,7 @@ fn help_against_the_end(waiter_first: bool, observes: bool) {
                 reach_bottom(worker);
                 // What it was granted the permit for, and has left, is still there.
                 while job.runs() == 0 {
-                    if let Some(found) = worker.search() {
+                    if let Some(found) = look(worker) {
                         worker.run_found(found);
                     }
                 }
@@ -704,7 +714,7 @@ fn overtake(worker: &Worker, until: impl Fn() -> bool) {
     worker.pool().permits().open().count(Count::Overtaking);
     worker.permit.set_role(&worker.me, Role::Overtaker);
     while !until() {
-        assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool");
+        assert_ne!(sleep(worker), Slept::Leave, "nobody closes the pool");
         reach_bottom(worker);
         while let Some(found) = worker.search.find_without_permit(&worker.me, &worker.permit, &worker.tasks) {
             worker.run_found(found);
@@ -780,9 +790,9 @@ fn a_searcher_that_sleeps_against_an_overtaker_that_blocks() {
                     searches.unpark();
                     is_ready.park();
                     while task.polls() == 0 {
-                        assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool");
+                        assert_ne!(sleep(worker), Slept::Leave, "nobody closes the pool");
                         reach_bottom(worker);
-                        if let Some(found) = worker.search() {
+                        if let Some(found) = look(worker) {
                             worker.run_found(found);
                         }
                     }
@@ -909,9 +919,9 @@ fn a_task_from_the_driver_against_a_job() {
                 work(&pool, 0, |worker| {
                     while job.runs() + task.polls() < 2 {
                         reach_bottom(worker);
-                        match worker.search() {
+                        match look(worker) {
                             Some(found) => worker.run_found(found),
-                            None => assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool"),
+                            None => assert_ne!(sleep(worker), Slept::Leave, "nobody closes the pool"),
                         }
                     }
                     give_up(worker);

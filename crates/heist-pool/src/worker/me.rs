@@ -1,16 +1,17 @@
 //! Who the thread is, and the owner's ends of its queues.
 
-use super::WorkerShared;
+use super::{Doing, WorkerShared};
 use crate::metrics::WorkerState;
 use crate::permits::Permits;
 use crate::pool::Pool;
-use crate::queues::forks::Hot;
+use crate::queues::forks::{Hot, Pushed, Slot};
 use crate::queues::job::JobRef;
 use crate::queues::task::TaskRef;
 use crate::recorder;
 use crate::recorder::asleep::{Asleep, Begun};
 use heist_deque::Owner;
 use heist_os::WokenFor;
+use heist_policy as policy;
 use heist_sync::StdArc as Arc;
 use heist_sync::atomic::{Ordering, fence};
 use heist_sync::planted::is_planted;
@@ -19,7 +20,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 /// What every part of a [`Worker`](super::Worker) needs of its thread.
-pub(super) struct Me {
+pub(crate) struct Me {
     pub pool: Arc<Pool>,
     pub shared: Arc<WorkerShared>,
     pub hot: &'static Hot,
@@ -103,6 +104,37 @@ impl Me {
         self.record_at(at_ns, kind, arg, 0);
     }
 
+    /// Whether the thread was left behind by a fork: its pool is the parent's.
+    #[inline]
+    pub fn is_orphan(&self) -> bool {
+        self.pool.is_foreign()
+    }
+
+    /// Runs a job, in which the thread is meanwhile.
+    #[inline]
+    pub fn run_job(&self, number: u32, run: impl FnOnce()) {
+        self.shared.while_doing(Doing::Job, || {
+            let begun = self.is_traced().then(|| self.record_begin(Kind::JobStart, number, 0));
+            run();
+            if self.is_traced() {
+                self.record_end(begun, Kind::JobEnd, number);
+            }
+        });
+    }
+
+    /// Runs what a thread of the program's own has called, which must not unwind. For traces it is a job.
+    #[inline]
+    pub fn run_visit(&self, run: impl FnOnce()) {
+        let begun = self.is_traced().then(|| {
+            let name = heist_trace::name::number("call from outside");
+            self.record_begin(Kind::JobStart, 0, name)
+        });
+        run();
+        if self.is_traced() && !self.is_orphan() {
+            self.record_end(begun, Kind::JobEnd, 0);
+        }
+    }
+
     /// Sleeps on its parker until there is a token, or for that long. True if there was one.
     pub fn park(&self, timeout: Option<Duration>) -> bool {
         let parker = self.shared.parker();
@@ -128,6 +160,21 @@ impl Me {
     pub fn announce_shared(&self) {
         self.shared.note_cpu(&self.pool);
         self.permits().announce_fenced(&self.pool, WokenFor::Job);
+    }
+
+    /// Goes on with a push that met its bound. Whoever sleeps is told if something was shared.
+    ///
+    /// # Safety
+    /// `slot` was pushed last on this thread, and the push has found its bound.
+    pub unsafe fn push_or_share(&self, slot: *mut Slot) -> Pushed {
+        let is_told = !is_planted("idle_clear_after_counters")
+            || policy::on_new_work(self.permits().counters().view()) != policy::Wake::Nobody;
+        // SAFETY: by the caller.
+        let pushed = unsafe { self.shared.stack.push_slow(self.hot, slot) };
+        if pushed == Pushed::Shared && is_told {
+            self.announce_shared();
+        }
+        pushed
     }
 
     /// Puts a job into the own queue and tells whoever sleeps.

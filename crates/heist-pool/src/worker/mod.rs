@@ -1,8 +1,8 @@
 //! A thread of the pool: what others may touch of it ([`WorkerShared`]), what only it touches ([`Worker`]), and its verbs.
 //!
 //! A [`Worker`] is made of parts, each of which knows only those before it: `Me` (who the thread is, and the ends of its queues),
-//! `OwnPermit`, `OwnTasks`, `Search` and `Sleep`. The worker itself is the loop and the waits that join them, and the door for
-//! other crates.
+//! `OwnPermit`, `OwnTasks`, `Search`, `Sleep` and `Aside`. The worker itself is the loop and the waits that join them, and the door for
+//! other crates. What is left of it in a child of a fork is in `orphan`.
 
 mod aside;
 mod find;
@@ -17,7 +17,8 @@ mod shared;
 mod tasks;
 mod wait;
 
-pub use orphan::Inherited;
+pub use orphan::{Inherited, orphan_of, pop_inherited};
+pub(crate) use orphan::{end_visit, has_inherited_forks, leave_after_fork};
 pub use shared::{Doing, Role, Vacant, WorkerShared};
 pub(crate) use shared::{Given, Status};
 pub use wait::{Own, Spawned};
@@ -32,16 +33,12 @@ use crate::queues::task::{Place, TaskRef};
 use crate::recorder::asleep::Asleep;
 use aside::Aside;
 use find::{Found, Search};
-use heist_policy as policy;
 use heist_sync::StdArc as Arc;
-use heist_sync::planted::is_planted;
-use heist_trace::Kind;
 use me::Me;
 use orphan::Orphaned;
 use park::Sleep;
 use permit::OwnPermit;
 use std::cell::RefCell;
-use std::panic::Location;
 use tasks::OwnTasks;
 
 /// Who would take more work.
@@ -112,8 +109,10 @@ impl Worker {
         unsafe { self.me.shared.stack.enter(self.me.hot, worker, is_fenced) };
         self.permit.set_index(&self.me, index);
         self.search.set_on(is_searcher);
-        // Guests come and go too often for a clock.
-        if !self.permit.is_guest() {
+        if self.permit.is_guest() {
+            // What runs here, from its first moment, is the program's. Guests come and go too often for a clock.
+            self.me.shared.set_doing(Doing::Job);
+        } else {
             self.me.spend_on(if is_searcher { WorkerState::Searching } else { WorkerState::Busy });
         }
     }
@@ -121,6 +120,9 @@ impl Worker {
     /// The thread leaves: what a guest has spawned stays, what a thread that ends has spawned in its exit handler runs now.
     pub(crate) fn leave(&self) {
         let Me { pool, shared, hot, spawned, .. } = &self.me;
+        if self.permit.is_guest() {
+            shared.set_doing(Doing::Loop);
+        }
         while !self.permit.is_guest()
             && let Some(found) =
                 spawned.pop().map(Found::Job).or_else(|| self.tasks.take(&self.me).map(Found::Task))
@@ -132,6 +134,9 @@ impl Worker {
         shared.stack.leave(hot);
         if self.permit.is_guest() {
             self.aside.forget();
+            if let Some(clock) = pool.queues().ticks().clock().manual() {
+                clock.tend();
+            }
         } else {
             pool.permits().words().move_out(shared.id());
             self.me.spend_on(WorkerState::Gone);
@@ -171,6 +176,11 @@ impl Worker {
         &self.me.pool
     }
 
+    /// Who its thread is.
+    pub(crate) fn me(&self) -> &Me {
+        &self.me
+    }
+
     /// The part that others may touch.
     #[inline]
     pub fn shared(&self) -> &Arc<WorkerShared> {
@@ -202,7 +212,7 @@ impl Worker {
     #[inline]
     pub fn demand(&self) -> Demand {
         let Me { shared, hot, .. } = &self.me;
-        if self.is_retired() {
+        if self.aside.is_retired(&self.me, &self.permit) {
             return Demand::Anybody;
         }
         if shared.stack.has_pending(hot) {
@@ -230,25 +240,12 @@ impl Worker {
         hot.note_slow_push();
         let now = profile::now_if_metered(hot);
         // SAFETY: by the caller.
-        let pushed = unsafe { self.push_or_share(slot) };
+        let pushed = unsafe { self.me.push_or_share(slot) };
         if let Some(now) = now
             && pushed != Pushed::Full
         {
             let slot = self.me.shared.stack.slot_of(slot);
             profile::forked(hot, slot, now, pushed == Pushed::Shared);
-        }
-        pushed
-    }
-
-    /// # Safety
-    /// As for [`push_slow`](Self::push_slow).
-    unsafe fn push_or_share(&self, slot: *mut Slot) -> Pushed {
-        let is_told = !is_planted("idle_clear_after_counters")
-            || policy::on_new_work(self.me.permits().counters().view()) != policy::Wake::Nobody;
-        // SAFETY: by the caller.
-        let pushed = unsafe { self.me.shared.stack.push_slow(self.me.hot, slot) };
-        if pushed == Pushed::Shared && is_told {
-            self.me.announce_shared();
         }
         pushed
     }
@@ -272,44 +269,9 @@ impl Worker {
         if has_permit || !job.owner().is_null() { self.me.spawn(job) } else { self.me.pool.inject(job) }
     }
 
-    /// Runs what a thread of the program's own has called, which must not unwind. For traces it is a job.
-    #[inline]
-    pub(crate) fn run_visit(&self, run: impl FnOnce()) {
-        let me = &self.me;
-        let begun = me.is_traced().then(|| {
-            let name = heist_trace::name::number("call from outside");
-            me.record_begin(Kind::JobStart, 0, name)
-        });
-        run();
-        if me.is_traced() && !self.is_orphan() {
-            me.record_end(begun, Kind::JobEnd, 0);
-        }
-    }
-
-    /// Records an event of this thread with that name, or without one if it is 0.
-    pub(crate) fn record(&self, kind: Kind, arg: u32, name: u32) {
-        self.me.record(kind, arg, name);
-    }
-
-    /// The first slot of its fork stack that cannot be pushed.
-    pub(crate) fn fork_limit(&self) -> *mut Slot {
-        self.me.shared.stack.end()
-    }
-
-    /// The mark for [`Spawned::since`].
-    pub fn spawned_position(&self) -> u64 {
-        self.me.spawned.position()
-    }
-
-    /// For reports: the job that this thread has just begun was spawned there.
-    #[cold]
-    pub fn note_site(&self, site: &'static Location<'static>) {
-        self.me.shared.own().serves.set_site(site);
-    }
-
-    /// For reports: what this thread blocks on has polled the handle of that task, which has not ended.
-    pub fn note_awaits(&self, task: u64) {
-        self.me.shared.own().set_awaits(task);
+    /// Leaves the rest of what it does to others, if its permit is not active any more: see [`aside`].
+    pub fn stand_aside(&self) {
+        self.aside.stand(&self.me, &self.permit);
     }
 
     /// Queues a task that became ready on this thread. A guest does not come back to a loop that would run it.

@@ -1,9 +1,11 @@
 //! Going to sleep: announce, ask everybody, fence, look again, sleep.
 
+use super::find::Search;
 use super::me::Me;
 use super::permit::OwnPermit;
 use super::shared::{Given, Role};
 use super::tasks::OwnTasks;
+use crate::metrics::WorkerState;
 use crate::permits::{Count, Open, Permits};
 use heist_os::WokenFor;
 use heist_policy::tuning;
@@ -34,8 +36,18 @@ pub(super) struct Sleep {
 }
 
 impl Sleep {
+    /// Sleeps until there is something to do. Who wakes it for work counts it as a searcher.
+    pub fn until_needed(&self, me: &Me, permit: &OwnPermit, tasks: &OwnTasks, search: &Search) -> Slept {
+        me.spend_on(WorkerState::Parked);
+        let slept = self.sleep(me, permit, tasks, search.set_on(false));
+        let is_searcher = slept == Slept::Searching;
+        me.spend_on(if is_searcher { WorkerState::Searching } else { WorkerState::Busy });
+        search.set_on(is_searcher);
+        slept
+    }
+
     /// Gives the permit up and sleeps until somebody gives one, or something else to do.
-    pub fn sleep(&self, me: &Me, permit: &OwnPermit, tasks: &OwnTasks, was_searching: bool) -> Slept {
+    fn sleep(&self, me: &Me, permit: &OwnPermit, tasks: &OwnTasks, was_searching: bool) -> Slept {
         me.trace(Kind::Park, 0);
         let (permits, threads) = (me.permits(), me.pool.threads());
         // S1: from here on an announcement of work finds a free permit and no searcher, and wakes a sleeper: us.

@@ -2,9 +2,10 @@
 
 use super::Worker;
 use super::find::Found;
+use super::me::Me;
 use super::park::Slept;
 use super::shared::Doing;
-use crate::metrics::WorkerState;
+use super::tasks::OwnTasks;
 use crate::process::end_child;
 use crate::profile::{self, Root};
 use crate::queues::job::JobRef;
@@ -27,44 +28,52 @@ fn as_root(root: Root, run: impl FnOnce()) {
     });
 }
 
+/// Runs a job that was taken out of a queue, and says for whom.
+#[cold]
+#[inline(never)]
+fn run_watched(me: &Me, job: JobRef) {
+    me.shared.own().serves.begin(job.awaited());
+    // SAFETY: taken out of a queue, so once.
+    as_root(Root::Job, || unsafe { job.run() });
+    me.shared.own().serves.end();
+}
+
+#[cold]
+#[inline(never)]
+fn poll_measured(me: &Me, tasks: &OwnTasks, task: TaskRef) {
+    profile::note_waited(&task, me.shared.own().timed.get().is_some());
+    let mut task = Some(task);
+    profile::run_root(Root::Poll, &mut || {
+        if let Some(task) = task.take() {
+            tasks.poll(me, task);
+        }
+    });
+}
+
 impl Worker {
     /// Runs jobs, tasks and ticks until the pool has no use for this thread any more. In a child process, whatever has forked there was
     /// the last.
     pub(crate) fn run(&self) {
         loop {
-            if self.is_orphan() {
+            if self.me.is_orphan() {
                 end_child();
             }
             self.permit.reach_bottom(&self.me, || self.sleep.is_resident(&self.me));
             let found = if self.permit.index().is_some() {
-                self.search()
+                self.search.search(&self.me, &self.permit, &self.tasks)
             } else {
                 self.search.find_without_permit(&self.me, &self.permit, &self.tasks)
             };
             match found {
                 Some(found) => self.run_found(found),
-                None if self.sleep() == Slept::Leave => return,
+                None if self.sleep.until_needed(&self.me, &self.permit, &self.tasks, &self.search)
+                    == Slept::Leave =>
+                {
+                    return;
+                }
                 None => {}
             }
         }
-    }
-
-    /// Looks everywhere. What it finds ends the search.
-    #[inline]
-    pub(super) fn search(&self) -> Option<Found<'_>> {
-        let found = self.search.search(&self.me, &self.permit, &self.tasks)?;
-        self.search.end(&self.me, &found);
-        Some(found)
-    }
-
-    /// Sleeps until there is something to do.
-    pub(super) fn sleep(&self) -> Slept {
-        self.me.spend_on(WorkerState::Parked);
-        let slept = self.sleep.sleep(&self.me, &self.permit, &self.tasks, self.search.set_on(false));
-        let is_searcher = slept == Slept::Searching;
-        self.me.spend_on(if is_searcher { WorkerState::Searching } else { WorkerState::Busy });
-        self.search.set_on(is_searcher);
-        slept
     }
 
     /// Runs one job, task or tick on top of whatever is on this thread's stack.
@@ -78,7 +87,7 @@ impl Worker {
                 let begun = me.is_traced().then(|| me.record_begin(Kind::PollStart, number, task.name()));
                 me.shared.while_doing(Doing::Poll, || {
                     if profile::is_on() {
-                        self.poll_measured(task);
+                        poll_measured(me, &self.tasks, task);
                     } else {
                         self.tasks.poll(me, task);
                     }
@@ -87,15 +96,15 @@ impl Worker {
                     me.record_end(begun, Kind::PollEnd, number);
                 }
             }
-            Found::Job(job) => self.run_job(job.number(), || {
+            Found::Job(job) => self.me.run_job(job.number(), || {
                 self.me.shared.own().jobs.add(1);
                 if stall::is_watched() {
-                    return self.run_watched(job);
+                    return run_watched(&self.me, job);
                 }
                 // SAFETY: taken out of a queue, so once.
                 as_root(Root::Job, || unsafe { job.run() });
             }),
-            Found::Fork { job, victim } => self.run_job(0, || {
+            Found::Fork { job, victim } => self.me.run_job(0, || {
                 self.me.shared.own().forks.add(1);
                 if job.run(self.me.id(), self.me.shared.stack.floor(self.me.hot)) {
                     // LIVENESS(W1): the owner announced its wait before our swap.
@@ -115,40 +124,6 @@ impl Worker {
                 self.tasks.note_tick();
             }),
         }
-    }
-
-    /// Runs a job that was taken out of a queue, and says for whom.
-    #[cold]
-    #[inline(never)]
-    fn run_watched(&self, job: JobRef) {
-        self.me.shared.own().serves.begin(job.awaited());
-        // SAFETY: taken out of a queue, so once.
-        as_root(Root::Job, || unsafe { job.run() });
-        self.me.shared.own().serves.end();
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn poll_measured(&self, task: TaskRef) {
-        profile::note_waited(&task, self.me.shared.own().timed.get().is_some());
-        let mut task = Some(task);
-        profile::run_root(Root::Poll, &mut || {
-            if let Some(task) = task.take() {
-                self.tasks.poll(&self.me, task);
-            }
-        });
-    }
-
-    #[inline]
-    fn run_job(&self, number: u32, run: impl FnOnce()) {
-        self.me.shared.while_doing(Doing::Job, || {
-            let me = &self.me;
-            let begun = me.is_traced().then(|| me.record_begin(Kind::JobStart, number, 0));
-            run();
-            if me.is_traced() {
-                me.record_end(begun, Kind::JobEnd, number);
-            }
-        });
     }
 
     /// As `run_found`, for something that whatever is on this thread's stack does not need. What it forks is not for those who

@@ -12,6 +12,7 @@ use heist_os::{AffinityHint, ThreadNumber, WokenFor};
 use heist_sync::atomic::{AtomicU32, Ordering};
 use heist_sync::{Parker, StdArc as Arc, std_atomic};
 use heist_trace::Ring;
+use std::panic::Location;
 use std::sync::OnceLock;
 
 /// What a thread of the pool is. Published in its `Status`.
@@ -170,6 +171,17 @@ impl WorkerShared {
     /// Its number among the pool's threads. Not the index: see there.
     pub fn id(&self) -> u16 {
         self.id
+    }
+
+    /// For reports, by its thread: the job that it has just begun was spawned there.
+    #[cold]
+    pub fn note_site(&self, site: &'static Location<'static>) {
+        self.own().serves.set_site(site);
+    }
+
+    /// For reports, by its thread: what it blocks on has polled the handle of that task, which has not ended.
+    pub fn note_awaits(&self, task: u64) {
+        self.own().set_awaits(task);
     }
 
     /// Where its thread sleeps.

@@ -3,6 +3,7 @@
 
 use super::Worker;
 use super::find::{Found, Memory, Unanswered, What};
+use super::orphan::wait_in_child;
 use super::permit::Lends;
 use super::shared::Doing;
 use crate::metrics::WorkerState;
@@ -71,7 +72,7 @@ impl StolenHalf<'_> {
 impl Own for StolenHalf<'_> {
     fn run_one(&self, worker: &Worker) -> bool {
         // LIVENESS: the thief gets to its own forks without us.
-        if worker.is_retired() {
+        if worker.aside.is_retired(&worker.me, &worker.permit) {
             return false;
         }
         let care = Care::in_round(self.round.get());
@@ -81,7 +82,7 @@ impl Own for StolenHalf<'_> {
     }
 
     fn run_last(&self, worker: &Worker) -> bool {
-        if worker.is_retired() {
+        if worker.aside.is_retired(&worker.me, &worker.permit) {
             return false;
         }
         // It may be off its core, or we were: then time has passed, but nobody could answer.
@@ -95,6 +96,13 @@ pub struct Spawned {
     pub owner: *const (),
     /// The queue's position when it began.
     pub since: u64,
+}
+
+impl Spawned {
+    /// The mark for `since`: where the queue of spawned jobs of `worker`, the calling thread's, is now.
+    pub fn position(worker: &Worker) -> u64 {
+        worker.me.spawned.position()
+    }
 }
 
 impl Own for Spawned {
@@ -145,8 +153,9 @@ impl Worker {
                 }
                 return;
             }
-            if self.is_orphan() {
-                return self.wait_in_child(target, own);
+            if self.me.is_orphan() {
+                let parker = self.me.shared.parker();
+                return wait_in_child(target, parker, || own.run_inherited(self));
             }
             if own.run_one(self) {
                 idle_since = None;
@@ -204,17 +213,17 @@ impl Worker {
                 self.permit.help(|| {
                     while !target.is_over()
                         && !self.permit.is_recalled(me)
-                        && let Some(found) = self.search()
+                        && let Some(found) = self.search.search(me, &self.permit, &self.tasks)
                     {
                         self.run_stranger(found);
-                        if self.is_orphan() {
+                        if self.me.is_orphan() {
                             return;
                         }
                     }
                     // The wake that brought us here was for work that we leave to others, or there was none.
                     self.search.stop(me, target.is_over());
                 });
-                if self.is_orphan() {
+                if self.me.is_orphan() {
                     return;
                 }
                 me.spend_on(WorkerState::Waiting);
@@ -244,7 +253,7 @@ impl Worker {
         unsafe { stack.stand_above(self.me.hot, slot) };
         let target = stack.slot_of(slot);
         self.wait(target, &StolenHalf { slot: target, round: Cell::new(0), unanswered: RefCell::default() });
-        if self.is_orphan() {
+        if self.me.is_orphan() {
             // The block belongs to no stack any more.
             return;
         }
@@ -270,7 +279,7 @@ impl Worker {
         me.shared.own().set_waits(waits);
         self.permit.put_back(&aside);
         me.shared.set_doing(doing);
-        if !self.permit.is_blocking() && !self.is_orphan() {
+        if !self.permit.is_blocking() && !self.me.is_orphan() {
             self.permit.resume(me, lent);
         }
         me.spend_on(spent);

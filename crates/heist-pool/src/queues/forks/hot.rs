@@ -62,7 +62,7 @@ impl Hot {
         self.own.worker.get()
     }
 
-    /// The worker that this thread was before the process forked: see [`Worker::orphan_of`](crate::worker::Worker::orphan_of).
+    /// The worker that this thread was before the process forked: see [`orphan_of`](crate::worker::orphan_of).
     pub(crate) fn orphan(&self) -> *const () {
         self.own.orphan.get()
     }

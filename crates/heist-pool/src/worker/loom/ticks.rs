@@ -1,6 +1,6 @@
 //! A thread that waits for ticks against those that queue an earlier one.
 
-use super::{check, enrol, give_up, pool, reach_bottom, work};
+use super::{check, enrol, give_up, look, pool, reach_bottom, sleep, work};
 use crate::driver::{Driver, Patience};
 use crate::pool::Pool;
 use crate::queues::ticks::{NEVER, Taken, Tick, When};
@@ -72,9 +72,9 @@ impl Tick for Once {
 fn serve(worker: &Worker, tick: &Once) {
     while tick.runs() == 0 {
         reach_bottom(worker);
-        match worker.search() {
+        match look(worker) {
             Some(found) => worker.run_found(found),
-            None => assert_ne!(worker.sleep(), Slept::Leave, "nobody closes the pool"),
+            None => assert_ne!(sleep(worker), Slept::Leave, "nobody closes the pool"),
         }
     }
     give_up(worker);
