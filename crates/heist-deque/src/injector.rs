@@ -7,6 +7,7 @@ use heist_sync::atomic::{AtomicUsize, Ordering, fence};
 use heist_sync::planted::is_planted;
 use heist_sync::{Mutex, MutexGuard, lock};
 use std::collections::VecDeque;
+use std::collections::vec_deque::Drain;
 use std::fmt;
 use std::sync::TryLockError;
 
@@ -134,23 +135,23 @@ impl<T> Injector<T> {
         Batch(share)
     }
 
-    /// As [`pop_share`](Self::pop_share), but at most `most`, handed to `take` one by one under the lock: it must be short,
-    /// and must not use the queue. Returns how many.
+    /// As [`pop_share`](Self::pop_share), but at most `most`, handed to `take` under the lock: it must be short, and must not use
+    /// the queue. What it leaves is dropped. Returns how many there were.
     ///
     /// ```
     /// let queue = heist_deque::Injector::new();
     /// queue.push_batch(0..8);
     /// let mut got = Vec::new();
-    /// assert_eq!(queue.take_share(2, 4, |item| got.push(item)), 4);
+    /// assert_eq!(queue.take_share(2, 4, |share| got.extend(share)), 4);
     /// assert_eq!(got, [0, 1, 2, 3]);
     /// ```
-    pub fn take_share(&self, workers: usize, most: usize, take: impl FnMut(T)) -> usize {
+    pub fn take_share(&self, workers: usize, most: usize, take: impl FnOnce(Drain<'_, T>)) -> usize {
         if self.is_empty() {
             return 0;
         }
         let mut items = lock(&self.items);
         let n = fair_share(items.len(), workers).min(most);
-        items.drain(..n).for_each(take);
+        take(items.drain(..n));
         self.leave(items);
         n
     }
@@ -292,7 +293,7 @@ mod tests {
             for most in [0, 1, 3, usize::MAX] {
                 q.push_batch(0..len);
                 let mut got = Vec::new();
-                let taken = q.take_share(workers, most, |item| got.push(item));
+                let taken = q.take_share(workers, most, |share| got.extend(share));
                 assert_eq!(taken, share.min(most), "{len} items, {workers} workers, at most {most}");
                 assert_eq!(got, (0..taken).collect::<Vec<_>>());
                 assert_eq!(q.len(), len - taken);

@@ -12,6 +12,12 @@
 /// into step with workloads that repeat in powers of two; large enough that the look costs about nothing per turn.
 pub const INJECTOR_EVERY: u32 = 61;
 
+/// A worker whose own queue is half full takes at most so many tasks from the injector at once.
+///
+/// About a quarter of what it runs until it looks again: those in the injector go on, too. If it took as many as it runs, each poll of a
+/// crowd of tasks that yield would drive another task out to the injector, and half of those would go on with another worker's caches.
+pub const INJECTED_MOST: usize = 16;
+
 /// What a worker has seen in the injector for so long comes before its own queue, even if that is only some turns.
 ///
 /// A turn may take microseconds; 61 of them are then too long for whoever waits outside.

@@ -7,7 +7,7 @@ mod run_queue;
 pub mod task;
 pub mod ticks;
 
-pub(crate) use run_queue::{RunQueue, SLOTS};
+pub(crate) use run_queue::{HALF, RunQueue, SLOTS};
 
 use crate::clock::Clock;
 use crate::threads::Table;

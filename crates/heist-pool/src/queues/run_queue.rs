@@ -33,9 +33,10 @@ pub struct RunQueue {
     tail: CachePadded<AtomicU32>,
     /// The task that should run next.
     lifo: AtomicPtr<Header>,
-    slots: Box<[AtomicPtr<Header>]>,
+    slots: Box<[AtomicPtr<Header>; SLOTS]>,
 }
 
+#[inline]
 fn task(ptr: *mut Header) -> TaskRef {
     let ptr = NonNull::new(ptr).expect("a slot between head and tail was filled");
     // SAFETY: it came out of a `TaskRef`, and whoever calls this has taken it out of the queue alone (R2).
@@ -52,10 +53,11 @@ impl RunQueue {
             head: CachePadded::new(AtomicU32::new(index)),
             tail: CachePadded::new(AtomicU32::new(index)),
             lifo: AtomicPtr::new(std::ptr::null_mut()),
-            slots: (0..SLOTS).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(),
+            slots: Box::new(std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut()))),
         }
     }
 
+    #[inline]
     fn slot(&self, index: u32) -> &AtomicPtr<Header> {
         &self.slots[(index & MASK) as usize]
     }
@@ -80,27 +82,55 @@ impl RunQueue {
     }
 
     /// The owner adds a task at the end. If the ring is full, the task and the older half go to `overflow`, oldest first.
-    pub fn push(&self, new: TaskRef, overflow: impl FnOnce(&mut dyn Iterator<Item = TaskRef>)) {
+    #[inline]
+    pub fn push(&self, new: TaskRef, overflow: impl FnOnce(Vec<TaskRef>)) {
         let tail = self.tail.load(Ordering::Relaxed);
-        loop {
-            // ORDERING: acquire, with the release of the CAS that passed a slot: its reader is done with it before we
-            // write it again.
-            let head = self.head.load(Ordering::Acquire);
-            if tail.wrapping_sub(head) < SLOTS as u32 {
-                self.slot(tail).store(new.into_raw().as_ptr(), Ordering::Relaxed);
-                // ORDERING: release, with the acquire in `steal_into`: slot and task are visible before the tail.
-                self.tail.store(tail.wrapping_add(1), Ordering::Release);
-                return;
-            }
-            let mut old = [std::ptr::null_mut(); HALF];
-            for (i, place) in old.iter_mut().enumerate() {
-                *place = self.slot(head.wrapping_add(i as u32)).load(Ordering::Relaxed);
-            }
-            if self.take(head, HALF as u32) {
-                overflow(&mut old.into_iter().map(task).chain(std::iter::once(new)));
-                return;
-            }
+        // ORDERING: acquire, with the release of the CAS that passed a slot: its reader is done with it before we write
+        // it again.
+        let head = self.head.load(Ordering::Acquire);
+        if tail.wrapping_sub(head) < SLOTS as u32 {
+            self.put(tail, new);
+            // ORDERING: release, with the acquire in `steal_into`: slot and task are visible before the tail.
+            self.tail.store(tail.wrapping_add(1), Ordering::Release);
+        } else if let Some(old) = self.push_full(head, new) {
+            overflow(old);
         }
+    }
+
+    /// The owner writes a slot that nobody looks at before the tail has passed it.
+    #[inline]
+    fn put(&self, index: u32, task: TaskRef) {
+        self.slot(index).store(task.into_raw().as_ptr(), Ordering::Relaxed);
+    }
+
+    /// The older half, from `head` on, and `new`. If a thief was there just now, there is room, and `new` is in the ring.
+    #[cold]
+    #[inline(never)]
+    fn push_full(&self, head: u32, new: TaskRef) -> Option<Vec<TaskRef>> {
+        let mut old = [std::ptr::null_mut(); HALF];
+        for (i, place) in old.iter_mut().enumerate() {
+            *place = self.slot(head.wrapping_add(i as u32)).load(Ordering::Relaxed);
+        }
+        if self.take(head, HALF as u32) {
+            return Some(old.into_iter().map(task).chain(std::iter::once(new)).collect());
+        }
+        self.extend(std::iter::once(new));
+        None
+    }
+
+    /// The owner adds tasks at the end, for which there is room. They are there for others when all are.
+    pub fn extend(&self, tasks: impl Iterator<Item = TaskRef>) {
+        let first = self.tail.load(Ordering::Relaxed);
+        // ORDERING: acquire, as in `push`.
+        let end = self.head.load(Ordering::Acquire).wrapping_add(SLOTS as u32);
+        let mut tail = first;
+        for task in tasks {
+            assert_ne!(tail, end, "there is room");
+            self.put(tail, task);
+            tail = tail.wrapping_add(1);
+        }
+        // ORDERING: release, as in `push`.
+        self.tail.store(tail, Ordering::Release);
     }
 
     /// Passes `n` slots from `head` on, if nobody else has.
@@ -238,12 +268,24 @@ mod tests {
         let ring = RunQueue::starting_at(u32::MAX - 3);
         let mut moved = Vec::new();
         for header in &all {
-            ring.push(as_ref(header), |old| moved.extend(old.map(|t| number(&all, t))));
+            ring.push(as_ref(header), |old| moved.extend(old.into_iter().map(|t| number(&all, t))));
         }
         let expected: Vec<usize> = (0..HALF).chain([SLOTS]).collect();
         assert_eq!(moved, expected);
         let left: Vec<usize> = std::iter::from_fn(|| ring.pop()).map(|t| number(&all, t)).collect();
         assert_eq!(left, (HALF..SLOTS).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_added_at_once_comes_behind_what_is_there() {
+        let all = tasks(SLOTS);
+        let ring = RunQueue::starting_at(u32::MAX - 1);
+        ring.push(as_ref(&all[0]), |_| unreachable!());
+        ring.extend(std::iter::empty());
+        ring.extend(all[1..].iter().map(as_ref));
+        assert_eq!(ring.len(), SLOTS);
+        let left: Vec<usize> = std::iter::from_fn(|| ring.pop()).map(|t| number(&all, t)).collect();
+        assert_eq!(left, (0..SLOTS).collect::<Vec<_>>());
     }
 
     #[test]

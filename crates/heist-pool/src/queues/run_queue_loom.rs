@@ -105,6 +105,20 @@ fn ring_slots_are_used_again_behind_a_thief() {
 }
 
 #[test]
+fn ring_added_at_once_against_a_thief() {
+    check(|| {
+        let (queue, tasks) = (Arc::new(RunQueue::new()), [counted(), counted(), counted()]);
+        let thief = thief(queue.clone());
+        queue.push(ready(&tasks[0]), |_| unreachable!("there is room"));
+        queue.extend(tasks[1..].iter().map(ready));
+        run_all(&queue);
+        thief.join().unwrap();
+        run_all(&queue);
+        once(&tasks);
+    });
+}
+
+#[test]
 fn ring_next_against_a_thief() {
     check(|| {
         let (queue, tasks) = (Arc::new(RunQueue::new()), [counted(), counted()]);

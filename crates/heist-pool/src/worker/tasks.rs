@@ -3,12 +3,12 @@
 use super::me::Me;
 use crate::driver::Patience;
 use crate::driver_lock::Locked;
-use crate::queues::SLOTS;
 use crate::queues::task::{Place, TaskRef};
 use crate::queues::ticks::NEVER;
+use crate::queues::{HALF, SLOTS};
 use heist_os::WokenFor;
 use heist_policy::tick as policy;
-use heist_policy::tuning::{self, LIFO_RUNS_MOST};
+use heist_policy::tuning::{self, INJECTED_MOST, LIFO_RUNS_MOST};
 use heist_sync::atomic::{Ordering, fence};
 use std::cell::Cell;
 use std::time::Duration;
@@ -180,11 +180,12 @@ impl OwnTasks {
     pub fn take_injected(&self, me: &Me) -> Option<TaskRef> {
         let queue = &me.shared.tasks;
         let mut first = None;
+        let len = queue.len();
         // One more than there is room for: the first does not go into the ring.
-        let most = SLOTS - queue.len() + 1;
-        me.pool.queues().tasks.take_share(me.pool.active().max(1), most, |task| match first {
-            None => first = Some(task),
-            Some(_) => queue.push(task, |_| unreachable!("no more than there is room for")),
+        let most = HALF.saturating_sub(len).max(INJECTED_MOST).min(SLOTS - len + 1);
+        me.pool.queues().tasks.take_share(me.pool.active().max(1), most, |mut share| {
+            first = share.next();
+            queue.extend(share);
         });
         first
     }
