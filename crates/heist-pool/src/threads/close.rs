@@ -27,7 +27,7 @@ impl Threads {
 
     /// Whether nothing can happen by itself any more: nobody runs, nothing is queued, no timer is set and no socket is
     /// registered.
-    pub fn is_quiescent(&self, pool: &Pool) -> bool {
+    pub(crate) fn is_quiescent(&self, pool: &Pool) -> bool {
         pool.permits().are_all_free() && !self.has_work_left(pool)
     }
 

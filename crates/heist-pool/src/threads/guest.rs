@@ -126,7 +126,7 @@ impl Threads {
     ///
     /// # Panics
     /// A panic of `callee` goes on here.
-    pub fn visit(&self, pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
+    pub(crate) fn visit(&self, pool: &Arc<Pool>, callee: &mut Callee<'_>) -> bool {
         debug_assert!(hot().worker().is_null());
         if pool.permits().count(Count::Free) == 0 || !self.takes_guests() {
             return false;
@@ -149,7 +149,7 @@ impl Threads {
     }
 
     /// The calling thread becomes one of `pool`'s, with `index`, until it ends. False if it belongs to a pool already.
-    pub fn adopt_current_thread(&self, pool: &Arc<Pool>, index: usize) -> bool {
+    pub(crate) fn adopt_current_thread(&self, pool: &Arc<Pool>, index: usize) -> bool {
         let index = index as u16;
         // A thread whose thread-locals are being destroyed could not leave again.
         // Nor could one to which a join of the parent process comes back.
