@@ -8,6 +8,7 @@ mod live;
 mod profile;
 mod trace;
 
+use std::io;
 use std::process::ExitCode;
 
 fn command() -> clap::Command {
@@ -43,7 +44,12 @@ fn main() -> ExitCode {
         (name, _) => unreachable!("{name} is no command"),
     };
     outcome.unwrap_or_else(|error| {
-        eprintln!("heist: {error}");
+        // Whoever reads the output, `head` for one, may have seen enough.
+        let is_read =
+            error.downcast_ref::<io::Error>().is_none_or(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        if is_read {
+            eprintln!("heist: {error}");
+        }
         failed
     })
 }

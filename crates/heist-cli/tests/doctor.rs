@@ -226,3 +226,13 @@ fn calls_that_are_refused_are_named() {
     };
     assert_eq!(names(&told(&mut command)), ["membarrier-refused", "epoll-pwait2-refused"]);
 }
+
+/// `heist doctor | head -1` is no failure to tell of.
+#[test]
+fn whoever_has_read_enough_is_not_told_of_it() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let Output { status, stderr, .. } =
+        doctor(&["--skip-noise"]).stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap();
+    assert_eq!((status.code(), String::from_utf8(stderr).unwrap().as_str()), (Some(2), ""));
+}

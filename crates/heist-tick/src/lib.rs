@@ -1,4 +1,5 @@
-//! Ticks: work that recurs with a deadline, on the same workers as jobs and tasks.
+//! Ticks: work that recurs with a deadline, on the same workers as jobs and tasks. In heist they need the feature `tick`, which is on by
+//! default.
 //!
 //! [`every`] begins one. Each run is executed, or skipped with a count, or cancelled; [`Handle::stats`] has the ledger. A tick stays with
 //! the worker that served it last. If that worker is late by more than [`steal_after`](Builder::steal_after), waits, or computes for

@@ -8,6 +8,7 @@
 //!   another thread and sleeps. Locks, `OnceLock`s and `RefCell`s may be held across a join;
 //! - **async tasks run on the same workers** (`task`, `time`, `net`, `block_on`; features `async` and `net`): inside a task `join`, `scope` and parallel
 //!   iterators just work, and a task that blocks or computes for long is overtaken by the others;
+//! - **ticks, work that recurs with a deadline, run there, too** (`tick`; feature `tick`): other workers take over what is late;
 //! - blocking calls can say so ([`blocking`]), and another thread works meanwhile;
 //! - an idle pool uses no CPU at all.
 //!
@@ -156,7 +157,6 @@ pub mod prelude {
     pub use heist_iter::prelude::*;
 }
 
-/// Work that recurs with a deadline. Needs the feature `tick`, which is on by default.
 #[cfg(feature = "tick")]
 #[doc(inline)]
 pub use heist_tick as tick;

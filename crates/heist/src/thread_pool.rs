@@ -13,11 +13,20 @@ use heist_sync::Arc;
 use heist_trace::Trace;
 use std::error::Error;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
 /// A pool of work-stealing threads.
 ///
 /// Dropping it never blocks: what was accepted still runs, then the threads leave. [`shutdown`](Self::shutdown) waits for that.
+///
+/// A panic of what it runs leaves it as it was, so `catch_unwind` takes closures that use it as they are:
+///
+/// ```
+/// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// assert!(std::panic::catch_unwind(|| pool.install(|| panic!("of a job"))).is_err());
+/// assert_eq!(pool.install(|| 7), 7);
+/// # Ok::<(), heist::ThreadPoolBuildError>(())
+/// ```
 ///
 /// ```
 /// let pool = heist::ThreadPoolBuilder::new().num_threads(2).build()?;
@@ -29,6 +38,10 @@ use std::panic::Location;
 pub struct ThreadPool {
     pub(crate) pool: Arc<Pool>,
 }
+
+// A panic leaves the pool as it was: jobs catch it, and it goes on where their end is waited for.
+impl UnwindSafe for ThreadPool {}
+impl RefUnwindSafe for ThreadPool {}
 
 /// Why [`ThreadPool::shutdown`] did not wait.
 ///

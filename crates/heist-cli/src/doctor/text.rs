@@ -64,8 +64,11 @@ pub fn write(facts: &Facts, warnings: &[Warning], has_colours: bool, out: &mut d
         let (cpus, cores, caches) = (topology.cpus.len(), topology.cores(), topology.last_caches().len());
         writeln!(
             out,
-            "  {:<12} {cpus} CPUs in {cores} cores, {caches} shared caches of the last level",
-            "machine"
+            "  {:<12} {} in {}, {} of the last level",
+            "machine",
+            counted(cpus, "CPU"),
+            counted(cores, "core"),
+            counted(caches, "shared cache")
         )?;
         for Node { number, cpus, distances } in &topology.nodes {
             let cpus = cpu_list(cpus.iter().copied());
@@ -90,4 +93,8 @@ pub fn write(facts: &Facts, warnings: &[Warning], has_colours: bool, out: &mut d
         writeln!(out, "{good}Nothing is wrong.{plain}")?;
     }
     Ok(())
+}
+/// So many of them.
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

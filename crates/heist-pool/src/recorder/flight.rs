@@ -158,7 +158,7 @@ impl Kept {
         for (&of, (inside, told)) in &mut threads {
             // Those further in have begun later.
             for poll in inside.open().iter().filter(|slice| slice.kind == Kind::PollStart) {
-                if *told < Some(poll.start_ns) && self.judge_poll(of, poll, at_ns, "has taken") {
+                if *told < Some(poll.start_ns) && self.judge_poll(of, poll, at_ns, "has been running for") {
                     *told = Some(poll.start_ns);
                 }
             }
@@ -417,7 +417,7 @@ mod tests {
         let (start, end) = (at(0, Kind::PollStart, 7), |at_ms: u64| at(at_ms * ms, Kind::PollEnd, 7));
         assert_eq!(reason(&[start, end(49)], 100 * ms), None);
         assert!(reason(&[start, end(50)], 100 * ms).unwrap().contains("took 50ms"));
-        assert!(reason(&[start], 60 * ms).unwrap().contains("has taken 60ms"));
+        assert!(reason(&[start], 60 * ms).unwrap().contains("has been running for 60ms"));
         // A poll on top of another one does not hide it, and what was lost may have been its end.
         let inner = [at(ms, Kind::PollStart, 8), at(2 * ms, Kind::PollEnd, 8)];
         assert!(reason(&[start, inner[0], inner[1], end(50)], 60 * ms).unwrap().contains("took 50ms"));

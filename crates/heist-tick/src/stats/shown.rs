@@ -111,7 +111,8 @@ pub struct WindowStats {
     pub closure_time: Duration,
 }
 
-/// How long something took: the mean and the maximum, and percentiles if the tick was built with them.
+/// How long something took: the mean and the maximum, and percentiles: always in the statistics of a pool, and in those of a tick
+/// that asked for them by [`percentiles`](crate::Builder::percentiles). Elsewhere they are `None`.
 ///
 /// Mean and maximum are exact, percentiles at most 12.5 % too large.
 ///

@@ -123,6 +123,13 @@ impl fmt::Display for Profile {
 
 impl Profile {
     fn write_predictions(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Figures { forks, polls, ticks, .. } = self.figures();
+        if self.is_too_fine() && *forks == 0 && polls.count + ticks.count > 0 {
+            return writeln!(
+                f,
+                "\nNothing was forked but in tasks and ticks, which are no part of work and span: their time is in the rows above."
+            );
+        }
         if self.is_too_fine() {
             return writeln!(
                 f,
@@ -192,7 +199,7 @@ mod tests {
         let fine = Profile::from(Figures { work_ns: 900, pieces: 1, span_ns: 300, ..Figures::default() });
         let text = fine.to_string();
         assert!(text.contains("span           too fine to tell, burdened too fine to tell"), "{text}");
-        assert!(!text.contains("speed-up"), "{text}");
+        assert!(!text.contains("speed-up") && text.contains("Fork less finely"), "{text}");
     }
 
     #[test]
@@ -209,6 +216,10 @@ ticks          2 runs, 7.00 us in all, the longest 4.00 us
   late by      2.00 us on average, half 1.50 us, 99 % 8.00 us, at most 8.10 us
 ";
         assert!(text.contains(rows), "{text}");
+        assert!(
+            text.contains("Nothing was forked but in tasks and ticks") && !text.contains("Fork less"),
+            "{text}"
+        );
     }
 
     #[test]
