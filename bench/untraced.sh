@@ -10,4 +10,5 @@ RUSTFLAGS="--cfg heist_no_trace" CARGO_TARGET_DIR=$target/untraced cargo build -
 arguments=("$@")
 [[ " $* " == *" ROUNDS="* ]] || arguments+=(ROUNDS=21)
 [[ " $* " =~ [a-z] ]] || arguments=(spawn "${arguments[@]}")
+export BAR=${BAR:-1.02}
 exec ./compare.sh "$target/untraced/release/heist-bench" "$target/release/heist-bench" "${arguments[@]}"

@@ -172,7 +172,7 @@ where
         let data = std::ptr::from_ref(call).cast();
         // SAFETY: `calls` and `shared` stay until the signal is set, which is waited for below; `R` and `OP` may cross.
         let job = unsafe { JobRef::new(Call::<OP, R>::run, data, owner) };
-        pool.inject_for(call.index, shared.pending.measured(job));
+        shared.pending.queue(job, |job| pool.inject_for(call.index, job));
     }
     if let Some(own) = own {
         // SAFETY: not injected, so once.

@@ -1,7 +1,7 @@
 //! The jobs that a scope or a broadcast waits for.
 
 use heist_pool::raw::job::{JobRef, heap_job};
-use heist_pool::raw::profile::{self, Gather};
+use heist_pool::raw::profile::{self, Gather, Spawn};
 use heist_pool::raw::signal::Signal;
 use heist_sync::atomic::{AtomicUsize, Ordering};
 use heist_sync::{Arc, Parker};
@@ -61,17 +61,21 @@ impl Pending {
         }
     }
 
-    /// `job`, one of those that are counted, as it is to be queued: measured, if a profile is taken.
+    /// Queues `job`, one of those that are counted, by `queue`: measured, if a profile is taken.
     #[inline]
-    pub fn measured(&self, job: JobRef) -> JobRef {
-        if profile::is_on() { self.measured_apart(job) } else { job }
+    pub fn queue(&self, job: JobRef, mut queue: impl FnMut(JobRef)) {
+        if profile::is_on() {
+            profile::spawn(&mut |spawn| queue(self.measured(job, spawn)));
+        } else {
+            queue(job);
+        }
     }
 
     #[cold]
-    fn measured_apart(&self, job: JobRef) -> JobRef {
+    fn measured(&self, job: JobRef, spawn: Spawn) -> JobRef {
         // The job counts itself out before what it came to is known.
         self.count_in(1);
-        let (this, spawn) = (Address(self), profile::spawn());
+        let this = Address(self);
         let measured = move || {
             let this = this.pointer();
             // SAFETY: counted in above, so it is there; the job runs once.

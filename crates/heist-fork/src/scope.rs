@@ -291,8 +291,8 @@ impl<'scope> Base<'scope> {
                 unsafe { Base::run(base.pointer(), move || BroadcastContext::with(index, n, |c| call(c))) };
             };
             // SAFETY: `run` does not unwind, and the scope waits for the job.
-            let job = self.pending.measured(unsafe { heap_job(job, self.tag()) });
-            self.pool.inject_for(index, job);
+            let job = unsafe { heap_job(job, self.tag()) };
+            self.pending.queue(job, |job| self.pool.inject_for(index, job));
         }
     }
 }
@@ -361,8 +361,8 @@ impl<'scope> Scope<'scope> {
             unsafe { Base::run(&raw const scope.base, || body(scope)) };
         };
         // SAFETY: `run` does not unwind, and the scope waits for the job, so that its borrows hold.
-        let job = self.base.pending.measured(unsafe { heap_job(job, self.base.tag()) });
-        self.base.push(job);
+        let job = unsafe { heap_job(job, self.base.tag()) };
+        self.base.pending.queue(job, |job| self.base.push(job));
     }
 
     /// Spawns a job for every index of the pool.
@@ -430,10 +430,12 @@ impl<'scope> ScopeFifo<'scope> {
             unsafe { Base::run(&raw const scope.base, || body(scope)) };
         };
         // SAFETY: `run` does not unwind, and the scope waits for the job, so that its borrows hold.
-        let job = self.base.pending.measured(unsafe { heap_job(job, self.base.tag()) });
-        self.jobs.push(job);
-        // SAFETY: the scope is there until as many jobs as tickets have run.
-        self.base.push(unsafe { JobRef::new(ticket, std::ptr::from_ref(self).cast(), self.base.tag()) });
+        let job = unsafe { heap_job(job, self.base.tag()) };
+        self.base.pending.queue(job, |job| {
+            self.jobs.push(job);
+            // SAFETY: the scope is there until as many jobs as tickets have run.
+            self.base.push(unsafe { JobRef::new(ticket, std::ptr::from_ref(self).cast(), self.base.tag()) });
+        });
     }
 
     /// Spawns a job for every index of the pool.

@@ -216,11 +216,11 @@ impl Frame {
         Arc::clone(self.start.get_or_insert_default())
     }
 
-    /// A job is spawned.
-    pub fn spawn(&mut self, now: u64) -> Spawn {
-        self.cut(now);
+    /// A job is spawned; the strand ends. True if one ran.
+    pub fn spawn(&mut self, now: u64) -> (Spawn, bool) {
+        let had_strand = self.pause(now);
         self.sums.pieces += 1;
-        Spawn { from: self.start(), at: self.path }
+        (Spawn { from: self.start(), at: self.path }, had_strand)
     }
 
     /// This is the job that was spawned so.

@@ -220,12 +220,18 @@ impl Drop for Pause {
     }
 }
 
-/// A job is about to be spawned. What is needed to measure it.
-pub fn spawn() -> Spawn {
+/// Spawns a job by `queue`, which is given what is needed to measure it. To queue it, and perhaps to wake a thread for it, is in no strand.
+#[cold]
+pub fn spawn(queue: &mut dyn FnMut(Spawn)) {
     let now = stamp();
-    match frame(hot()) {
+    let hot = hot();
+    let (spawn, had_strand) = match frame(hot) {
         Some(frame) => frame.spawn(now),
-        None => Spawn { from: Default::default(), at: Path::default() },
+        None => (Spawn { from: Default::default(), at: Path::default() }, false),
+    };
+    queue(spawn);
+    if had_strand {
+        go_on(hot, None);
     }
 }
 
