@@ -225,7 +225,8 @@ fn a_line_about_every_pool_is_printed_every_so_often() {
         let (head, fields) = line.split_once(": ").unwrap().1.split_once(": ").unwrap();
         assert!(head.contains("ms pool "), "{line}");
         let names: Vec<_> = fields.split(' ').filter_map(|field| Some(field.split_once('=')?.0)).collect();
-        let expected = "active running parked searching threads lent injected queues due_ticks steals wakes";
+        let expected =
+            "active running parked searching threads lent injected queues due_ticks steals wakes pid";
         assert_eq!(names.join(" "), expected, "{line}");
         assert!(fields.starts_with("active=2 "), "{line}");
     }
