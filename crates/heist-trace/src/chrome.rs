@@ -1,14 +1,33 @@
 //! Chrome trace-event JSON, the format that Perfetto and chrome://tracing open, in its array form: valid without its end, so that what a
 //! program has written before a crash can be read.
 
+mod arrows;
+
 use crate::inside::{Inside, Slice, Step};
 use crate::{Event, Kind, ReadError, Trace};
+use arrows::{End, Track, Wakes};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io::{self, BufWriter, Read, Write};
 
 /// The process of threads that are in no pool. Where others have their index, their events have the pool that they mean, or 0.
 const NO_POOL: u32 = 0;
+
+/// What that process is in a file: viewers take a process 0, and a thread 0, for the system's own idle ones.
+const NO_POOL_PID: u32 = i32::MAX as u32;
+
+/// How much earlier than a gap slices end that were open there.
+const GAP_NS: u64 = 1_000;
+
+/// A pool as a file calls it.
+fn pid(pool: u32) -> u32 {
+    if pool == NO_POOL { NO_POOL_PID } else { pool }
+}
+
+/// A thread as a file calls it, wherever it does.
+fn tid(thread: impl Into<u32>) -> u32 {
+    thread.into() + 1
+}
 
 /// The process that stands for the pool of a [`Trace`].
 const ONE_POOL: u32 = 1;
@@ -88,11 +107,26 @@ struct State {
     /// One item, made before it is written.
     item: String,
     is_first: bool,
-    threads: BTreeMap<(u32, u16), Inside>,
+    threads: BTreeMap<(u32, u16), Thread>,
+    /// By process and thread as in the file: an arrow may lead to a thread of which nothing has been seen.
+    tracks: BTreeMap<(u32, u32), Track>,
     /// What the present event means for its thread.
     steps: Vec<Step>,
-    /// How many arrows there are whose number nobody else knows.
+    /// How many arrows there are.
     arrows: u64,
+    wakes: Wakes,
+}
+
+/// A thread of a pool.
+#[derive(Debug, Default)]
+struct Thread {
+    inside: Inside,
+    /// How many slices it is inside of, in the file.
+    depth: usize,
+    /// When the last of its slices has begun or ended.
+    edge_ns: u64,
+    /// How many slices have ended whose beginning is unknown.
+    unbegun: u64,
 }
 
 impl<W: Write> ChromeWriter<W> {
@@ -112,8 +146,10 @@ impl<W: Write> ChromeWriter<W> {
             item: String::new(),
             is_first: true,
             threads: BTreeMap::new(),
+            tracks: BTreeMap::new(),
             steps: Vec::new(),
             arrows: 0,
+            wakes: Wakes::default(),
         };
         Ok(Self { w, state })
     }
@@ -250,38 +286,46 @@ struct Items<'w> {
 impl Items<'_> {
     fn process(&mut self, pool: u32, name: &str) -> io::Result<()> {
         self.put(format_args!(
-            r#""ph":"M","pid":{pool},"name":"process_name","args":{{"name":{}}}"#,
+            r#""ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}"#,
+            pid(pool),
             Quoted(name)
         ))
     }
 
     fn thread(&mut self, pool: u32, number: u16, name: &str) -> io::Result<()> {
+        let of = (pid(pool), tid(number));
         self.put(format_args!(
-            r#""ph":"M","pid":{pool},"tid":{number},"name":"thread_name","args":{{"name":{}}}"#,
+            r#""ph":"M",{}"name":"thread_name","args":{{"name":{}}}"#,
+            Place(of),
             Quoted(name)
         ))?;
         self.put(format_args!(
-            r#""ph":"M","pid":{pool},"tid":{number},"name":"thread_sort_index","args":{{"sort_index":{number}}}"#
+            r#""ph":"M",{}"name":"thread_sort_index","args":{{"sort_index":{number}}}"#,
+            Place(of)
         ))
     }
 
     fn lost(&mut self, pool: u32, lost: u64) -> io::Result<()> {
-        self.put(format_args!(r#""ph":"M","pid":{pool},"name":"heist_lost_events","args":{{"lost":{lost}}}"#))
+        let pid = pid(pool);
+        self.put(format_args!(r#""ph":"M","pid":{pid},"name":"heist_lost_events","args":{{"lost":{lost}}}"#))
     }
 
     fn counter(&mut self, pool: u32, at_ns: u64, name: &str, value: i64) -> io::Result<()> {
         self.put(format_args!(
-            r#""ph":"C","pid":{pool},"ts":{},"name":{},"args":{{"value":{value}}}"#,
+            r#""ph":"C","pid":{},"ts":{},"name":{},"args":{{"value":{value}}}"#,
+            pid(pool),
             Micros(at_ns),
             Quoted(name)
         ))
     }
 
     fn event<'a>(&mut self, pool: u32, event: &Event, name: Names<'_, 'a>) -> io::Result<()> {
-        let State { threads, steps, .. } = &mut *self.state;
+        let State { threads, tracks, steps, .. } = &mut *self.state;
         let thread = threads.entry((pool, event.thread)).or_default();
         let mut steps = std::mem::take(steps);
-        let said = thread.take(event, &mut |step| steps.push(step));
+        let said = thread.inside.take(event, &mut |step| steps.push(step));
+        let arrows = tracks.entry((pid(pool), tid(event.thread))).or_default().see(event.at_ns);
+        arrows.iter().try_for_each(|item| self.put(format_args!("{item}")))?;
         let name = said.filter(|said| said.name != 0).and_then(|said| name(said.name));
         let result = steps.drain(..).try_for_each(|step| self.step(pool, event, step, name));
         self.state.steps = steps;
@@ -294,52 +338,88 @@ impl Items<'_> {
 
     /// Edges of slices.
     fn step(&mut self, pool: u32, event: &Event, step: Step, name: Option<&str>) -> io::Result<()> {
-        let &Event { at_ns, thread: tid, .. } = event;
+        let &Event { at_ns, thread, .. } = event;
+        let (pid, tid) = (pid(pool), tid(thread));
         match step {
             Step::Began(slice) => self.begin(pool, event, &slice, name),
-            Step::Ended { slice, asleep_us, is_known } => {
+            Step::Ended { asleep_us, is_known, .. } => {
                 if asleep_us > 0 {
-                    // When it was asleep is not known; for how long is.
-                    let from_ns = at_ns.saturating_sub(u64::from(asleep_us) * 1_000).max(slice.start_ns);
+                    // When it was asleep is not known; for how long is. What it is drawn over contains no edge of another slice.
+                    let edge_ns = self.known(pool, thread).edge_ns;
+                    let from_ns = at_ns.saturating_sub(u64::from(asleep_us) * 1_000).max(edge_ns);
                     self.put(format_args!(
-                        r#""ph":"X","pid":{pool},"tid":{tid},"ts":{},"dur":{},"cat":"wait","name":"asleep in the kernel","args":{{"us":{asleep_us},"position":"unknown"}}"#,
+                        r#""ph":"X","pid":{pid},"tid":{tid},"ts":{},"dur":{},"cat":"wait","name":"asleep in the kernel","args":{{"us":{asleep_us},"position":"unknown"}}"#,
                         Micros(from_ns),
                         Micros(at_ns.saturating_sub(from_ns))
                     ))?;
                 }
-                self.end(pool, tid, at_ns, is_known)
+                // What ends by a gap has ended at some time before, and what comes from there may have begun before.
+                let until_ns = match event.kind {
+                    Kind::Gap => at_ns.saturating_sub(GAP_NS).max(self.known(pool, thread).edge_ns),
+                    _ => at_ns,
+                };
+                self.end(pool, thread, until_ns, is_known)
             }
-            Step::EndedUnbegun { since_ns, .. } => self.put(format_args!(
-                r#""ph":"X","pid":{pool},"tid":{tid},"ts":{},"dur":{},"cat":"heist","name":"{}","args":{{"start_unknown":true}}"#,
-                Micros(since_ns),
-                Micros(at_ns.saturating_sub(since_ns)),
-                event.kind.name().trim_end_matches(" end")
-            )),
+            Step::EndedUnbegun { since_ns, .. } => {
+                let known = self.known(pool, thread);
+                // It would surround what has begun and not ended.
+                if known.depth > 0 {
+                    return Ok(());
+                }
+                // It surrounds all that has ended so far, and so begins before that.
+                known.unbegun = (known.unbegun + 1).min(GAP_NS);
+                known.edge_ns = at_ns;
+                let from_ns = since_ns.saturating_sub(known.unbegun);
+                self.put(format_args!(
+                    r#""ph":"X","pid":{pid},"tid":{tid},"ts":{},"dur":{},"cat":"heist","name":"{}","args":{{"start_unknown":true}}"#,
+                    Micros(from_ns),
+                    Micros(at_ns.saturating_sub(from_ns)),
+                    event.kind.name().trim_end_matches(" end")
+                ))
+            }
         }
     }
 
     /// What is no edge of a slice.
     fn beside(&mut self, pool: u32, event: &Event, high: Option<u32>, name: Option<&str>) -> io::Result<()> {
-        let &Event { at_ns, kind, thread: tid, arg, .. } = event;
+        let &Event { at_ns, kind, thread, arg, .. } = event;
         match kind {
-            Kind::Gap => self.mark(pool, event, "lost", None),
-            Kind::Steal => self.mark(pool, event, "from", None),
-            Kind::Ready => self.put(format_args!(
-                r#""ph":"s","cat":"wake","name":"wake","pid":{pool},"tid":{tid},"ts":{},"id":{arg}"#,
-                Micros(at_ns)
-            )),
+            Kind::Gap => self.mark(pool, event, "lost", arg, None),
+            Kind::Steal => self.mark(pool, event, "from", tid(arg), None),
+            Kind::Ready => {
+                let is_bare = self.known(pool, thread).depth == 0;
+                let number = self.next_arrow();
+                let begin = format!(r#"{},"args":{{"task":{arg}}}"#, tail("wake", number, at_ns));
+                self.begin_arrow(pool, event, is_bare.then_some(("id", arg)), &begin)?;
+                match self.state.wakes.ready(arg, at_ns, number) {
+                    Some((at_ns, by)) => {
+                        let tail = tail("wake", number, at_ns);
+                        self.put_end(
+                            by,
+                            End { at_ns, item: format!(r#""ph":"f","bp":"e",{}{tail}"#, Place(by)) },
+                        )
+                    }
+                    None => Ok(()),
+                }
+            }
             Kind::Wake => {
-                self.mark(pool, event, "woke", None)?;
                 // A thread of no pool says which one it means.
                 let of = if pool == NO_POOL { event.worker.map_or(pool, u32::from) } else { pool };
-                if of == pool && arg == u32::from(tid) {
+                let (from, to) = ((pid(pool), tid(thread)), (pid(of), tid(arg)));
+                let is_bare = self.known(pool, thread).depth == 0;
+                if from == to || !is_bare {
+                    self.mark(pool, event, "woke", tid(arg), None)?;
+                }
+                if from == to {
                     return Ok(());
                 }
-                self.arrow("unpark", (pool, tid.into()), (of, arg as u16), at_ns)
+                let tail = tail("unpark", self.next_arrow(), at_ns);
+                self.begin_arrow(pool, event, is_bare.then_some(("woke", tid(arg))), &tail)?;
+                self.put_end(to, End { at_ns, item: format!(r#""ph":"f","bp":"e",{}{tail}"#, Place(to)) })
             }
-            Kind::Spawn => self.mark(pool, event, "id", name),
-            Kind::Lend | Kind::Return => self.mark(pool, event, "index", None),
-            Kind::Late => self.mark(pool, event, "us", None),
+            Kind::Spawn => self.mark(pool, event, "id", arg, name),
+            Kind::Lend | Kind::Return => self.mark(pool, event, "index", arg, None),
+            Kind::Late => self.mark(pool, event, "us", arg, None),
             Kind::Counter => {
                 let high = high.unwrap_or((arg as i32 >> 31) as u32);
                 let value = (u64::from(high) << 32 | u64::from(arg)) as i64;
@@ -354,32 +434,50 @@ impl Items<'_> {
         let (gone, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
             others.into_iter().partition(|((of, _), _)| *of == pool);
         self.state.threads.extend(others);
-        for ((_, tid), mut thread) in gone {
-            self.close(pool, tid, at_ns, &mut thread)?;
-        }
-        Ok(())
+        gone.into_iter().try_for_each(|((_, thread), known)| self.close(pool, thread, at_ns, known))
     }
 
     fn finish(&mut self, until_ns: u64) -> io::Result<()> {
-        for ((pool, tid), mut thread) in std::mem::take(&mut self.state.threads) {
-            self.close(pool, tid, until_ns, &mut thread)?;
+        for ((pool, thread), known) in std::mem::take(&mut self.state.threads) {
+            self.close(pool, thread, until_ns, known)?;
         }
         self.w.write_all(b"\n]\n")
     }
 
-    /// Ends whatever the thread is inside of.
-    fn close(&mut self, pool: u32, tid: u16, at_ns: u64, thread: &mut Inside) -> io::Result<()> {
+    /// Ends whatever the thread is inside of, and forgets it.
+    fn close(&mut self, pool: u32, thread: u16, at_ns: u64, mut known: Thread) -> io::Result<()> {
         let mut steps = Vec::new();
-        thread.close(&mut |step| steps.push(step));
-        steps.into_iter().try_for_each(|step| match step {
-            Step::Ended { is_known, .. } => self.end(pool, tid, at_ns, is_known),
-            _ => Ok(()),
-        })
+        known.inside.close(&mut |step| steps.push(step));
+        self.state.threads.insert((pool, thread), known);
+        let of = (pid(pool), tid(thread));
+        let arrows = self.state.tracks.get_mut(&of).map_or_else(Vec::new, |track| track.see(at_ns));
+        arrows.iter().try_for_each(|item| self.put(format_args!("{item}")))?;
+        for step in steps {
+            if let Step::Ended { is_known, .. } = step {
+                self.end(pool, thread, at_ns, is_known)?;
+            }
+        }
+        self.state.threads.remove(&(pool, thread));
+        self.state.tracks.remove(&of);
+        Ok(())
+    }
+
+    /// What is known of a thread.
+    fn known(&mut self, pool: u32, thread: u16) -> &mut Thread {
+        self.state.threads.entry((pool, thread)).or_default()
+    }
+
+    fn put_end(&mut self, of: (u32, u32), end: End) -> io::Result<()> {
+        match self.state.tracks.entry(of).or_default().put(end) {
+            Some(item) => self.put(format_args!("{item}")),
+            None => Ok(()),
+        }
     }
 
     fn begin(&mut self, pool: u32, event: &Event, slice: &Slice, name: Option<&str>) -> io::Result<()> {
-        let &Event { at_ns, thread: tid, worker, .. } = event;
+        let &Event { at_ns, thread, worker, .. } = event;
         let &Slice { kind, arg, from, .. } = slice;
+        let of = (pid(pool), tid(thread));
         let (category, plain) = match kind {
             Kind::JobStart => ("job", "job"),
             Kind::PollStart => ("poll", "task"),
@@ -395,43 +493,87 @@ impl Items<'_> {
             let _ = write!(args, r#"{comma}"{key}":{value}"#);
         };
         worker.filter(|_| pool != NO_POOL).into_iter().for_each(|index| add("worker", index.into()));
-        from.into_iter().for_each(|victim| add("from", victim));
+        from.into_iter().for_each(|victim| add("from", tid(victim)));
         if arg != 0 {
             add("id", arg);
         }
         self.put(format_args!(
-            r#""ph":"B","pid":{pool},"tid":{tid},"ts":{},"cat":"{category}","name":{},"args":{{{args}}}"#,
+            r#""ph":"B",{}"ts":{},"cat":"{category}","name":{},"args":{{{args}}}"#,
+            Place(of),
             Micros(at_ns),
             Quoted(name.unwrap_or(plain))
         ))?;
-        if kind == Kind::PollStart {
+        let known = self.known(pool, thread);
+        let around = known.depth;
+        (known.depth, known.edge_ns) = (around + 1, at_ns);
+        self.state.tracks.entry(of).or_default().began(at_ns, around);
+        if kind == Kind::PollStart
+            && let Some(number) = self.state.wakes.polled(arg, at_ns, of)
+        {
+            self.put(format_args!(r#""ph":"f","bp":"e",{}{}"#, Place(of), tail("wake", number, at_ns)))?;
+        }
+        let Some(victim) = from else { return Ok(()) };
+        let (victim, number) = ((of.0, tid(victim)), self.next_arrow());
+        self.put(format_args!(r#""ph":"f","bp":"e",{}{}"#, Place(of), tail("steal", number, at_ns)))?;
+        // It comes later in the file, and so it has to be earlier.
+        let at_ns = at_ns.saturating_sub(1);
+        let begin = format!(r#""ph":"s",{}{}"#, Place(victim), tail("steal", number, at_ns));
+        self.put_end(victim, End { at_ns, item: begin })
+    }
+
+    fn end(&mut self, pool: u32, thread: u16, at_ns: u64, is_known: bool) -> io::Result<()> {
+        let of = (pid(pool), tid(thread));
+        let known = self.known(pool, thread);
+        let around = known.depth.saturating_sub(1);
+        (known.depth, known.edge_ns) = (around, at_ns);
+        self.state.tracks.entry(of).or_default().ended(at_ns, around);
+        let unknown = if is_known { "" } else { r#","args":{"end_unknown":true}"# };
+        self.put(format_args!(r#""ph":"E",{}"ts":{}{unknown}"#, Place(of), Micros(at_ns)))
+    }
+
+    fn next_arrow(&mut self) -> u64 {
+        self.state.arrows += 1;
+        self.state.arrows
+    }
+
+    /// An arrow begins at an event, which is the shortest of slices if its thread is inside of nothing: `bare`, its argument. Viewers do not
+    /// end one that has no length.
+    fn begin_arrow(
+        &mut self,
+        pool: u32,
+        event: &Event,
+        bare: Option<(&str, u32)>,
+        tail: &str,
+    ) -> io::Result<()> {
+        let (place, at) = (Place((pid(pool), tid(event.thread))), Micros(event.at_ns));
+        if let Some((key, value)) = bare {
+            let name = event.kind.name();
             self.put(format_args!(
-                r#""ph":"f","bp":"e","cat":"wake","name":"wake","pid":{pool},"tid":{tid},"ts":{},"id":{arg}"#,
-                Micros(at_ns)
+                r#""ph":"B",{place}"ts":{at},"cat":"heist","name":"{name}","args":{{"{key}":{value}}}"#
             ))?;
         }
-        from.map_or(Ok(()), |victim| self.arrow("steal", (pool, victim), (pool, tid), at_ns))
-    }
-
-    fn end(&mut self, pool: u32, tid: u16, at_ns: u64, is_known: bool) -> io::Result<()> {
-        let unknown = if is_known { "" } else { r#","args":{"end_unknown":true}"# };
-        self.put(format_args!(r#""ph":"E","pid":{pool},"tid":{tid},"ts":{}{unknown}"#, Micros(at_ns)))
-    }
-
-    /// An arrow from one thread to another. Both ends bind to the slice that surrounds them.
-    fn arrow(&mut self, name: &str, from: (u32, u32), to: (u32, u16), at_ns: u64) -> io::Result<()> {
-        self.state.arrows += 1;
-        let tail =
-            format!(r#""id":{},"ts":{},"cat":"{name}","name":"{name}""#, self.state.arrows, Micros(at_ns));
-        self.put(format_args!(r#""ph":"s","pid":{},"tid":{},{tail}"#, from.0, from.1))?;
-        self.put(format_args!(r#""ph":"f","bp":"e","pid":{},"tid":{},{tail}"#, to.0, to.1))
+        self.put(format_args!(r#""ph":"s",{place}{tail}"#))?;
+        if bare.is_none() {
+            return Ok(());
+        }
+        let until_ns = event.at_ns.saturating_add(1);
+        self.known(pool, event.thread).edge_ns = until_ns;
+        self.put(format_args!(r#""ph":"E",{place}"ts":{}"#, Micros(until_ns)))
     }
 
     /// A mark for an event that is not the edge of a slice.
-    fn mark(&mut self, pool: u32, event: &Event, key: &str, name: Option<&str>) -> io::Result<()> {
-        let &Event { at_ns, kind, thread: tid, arg, .. } = event;
+    fn mark(
+        &mut self,
+        pool: u32,
+        event: &Event,
+        key: &str,
+        value: u32,
+        name: Option<&str>,
+    ) -> io::Result<()> {
+        let &Event { at_ns, kind, thread, .. } = event;
         self.put(format_args!(
-            r#""ph":"i","s":"t","pid":{pool},"tid":{tid},"ts":{},"cat":"heist","name":{},"args":{{"{key}":{arg}}}"#,
+            r#""ph":"i","s":"t",{}"ts":{},"cat":"heist","name":{},"args":{{"{key}":{value}}}"#,
+            Place((pid(pool), tid(thread))),
             Micros(at_ns),
             Quoted(name.unwrap_or(kind.name()))
         ))
@@ -453,6 +595,21 @@ impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:03}", self.0 / 1_000, self.0 % 1_000)
     }
+}
+
+/// A process and a thread of it, as two fields with a comma behind.
+struct Place((u32, u32));
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self((pid, tid)) = self;
+        write!(f, r#""pid":{pid},"tid":{tid},"#)
+    }
+}
+
+/// What both ends of an arrow say. They bind to the slices that surround them.
+fn tail(name: &str, number: u64, at_ns: u64) -> String {
+    format!(r#""cat":"{name}","name":"{name}","ts":{},"id":{number}"#, Micros(at_ns))
 }
 
 /// A JSON string.
@@ -502,7 +659,7 @@ mod tests {
         let name = "w\"0\\\n\u{1}\u{7f} \u{fc}\u{1f980}";
         let json = parsed(&Trace::builder().thread(3, name).finish());
         let meta = items(&json, "M");
-        assert_eq!(meta[1], json!({"ph":"M","pid":1,"tid":3,"name":"thread_name","args":{"name":name}}));
+        assert_eq!(meta[1], json!({"ph":"M","pid":1,"tid":4,"name":"thread_name","args":{"name":name}}));
     }
 
     #[test]
@@ -522,16 +679,16 @@ mod tests {
         let begins = items(&json, "B");
         assert_eq!(
             begins[1],
-            json!({"ph":"B","pid":1,"tid":1,"ts":2.0,"cat":"job","name":"job","args":{"worker":1,"from":0,"id":9}})
+            json!({"ph":"B","pid":1,"tid":2,"ts":2.0,"cat":"job","name":"job","args":{"worker":1,"from":1,"id":9}})
         );
         assert_eq!(begins[2]["args"], json!({"worker":1}), "only the first is stolen");
         let ends: Vec<_> = items(&json, "E").iter().map(|e| (e["tid"].clone(), e["ts"].clone())).collect();
-        assert_eq!(ends, [(json!(1), json!(2.75)), (json!(1), json!(3.001)), (json!(0), json!(3.001))]);
+        assert_eq!(ends, [(json!(2), json!(2.75)), (json!(2), json!(3.001)), (json!(1), json!(3.001))]);
         let (starts, ends) = (items(&json, "s"), items(&json, "f"));
         assert_eq!((starts.len(), ends.len()), (1, 1));
-        assert_eq!((&starts[0]["tid"], &ends[0]["tid"]), (&json!(0), &json!(1)));
+        assert_eq!((&starts[0]["tid"], &ends[0]["tid"]), (&json!(1), &json!(2)));
         assert_eq!(starts[0]["id"], ends[0]["id"]);
-        assert_eq!(items(&json, "i")[0]["args"], json!({"from":0}));
+        assert_eq!(items(&json, "i")[0]["args"], json!({"from":1}));
     }
 
     #[test]
@@ -540,6 +697,8 @@ mod tests {
         let trace = Trace::builder()
             .name(4, "</script>")
             .events([
+                at(500, 0, Ready, 76),
+                at(900, 0, JobStart, 0),
                 at(1_000, 0, Ready, 77),
                 at(2_000, 1, Name, 4),
                 at(2_000, 1, PollStart, 77),
@@ -548,10 +707,14 @@ mod tests {
             ])
             .finish();
         let json = parsed(&trace);
-        assert_eq!(items(&json, "B")[0]["name"], "</script>");
+        assert_eq!(items(&json, "B")[2]["name"], "</script>");
         let (starts, ends) = (items(&json, "s"), items(&json, "f"));
-        assert_eq!((&starts[0]["id"], &starts[0]["ts"]), (&json!(77), &json!(1.0)));
-        assert_eq!((&ends[0]["id"], &ends[0]["tid"]), (&json!(77), &json!(1)));
+        // The thread that made the first one ready was inside of nothing that an arrow could come from.
+        let bare = json.iter().filter(|item| item["ts"].as_f64().is_some_and(|us| us < 0.9));
+        assert_eq!(bare.filter_map(|item| item["ph"].as_str()).collect::<String>(), "BsE");
+        let starts = &starts[1..];
+        assert_eq!((&starts[0]["args"]["task"], &starts[0]["ts"]), (&json!(77), &json!(1.0)));
+        assert_eq!((&ends[0]["id"], &ends[0]["tid"]), (&starts[0]["id"], &json!(2)));
         // It cannot have been asleep for longer than it has lasted.
         let asleep = &items(&json, "X")[0];
         assert_eq!(
@@ -594,13 +757,11 @@ mod tests {
         let names = |phase| -> Vec<String> {
             items(&json, phase).iter().map(|e| format!("{} {}", e["name"], e["args"])).collect()
         };
-        assert_eq!(names("B"), [r#""parked" {"worker":0}"#, r#""blocked" {"worker":1}"#]);
-        let marks = [
-            r#""gap" {"lost":5}"#,
-            r#""lend" {"index":1}"#,
-            r#""return" {"index":1}"#,
-            r#""wake" {"woke":0}"#,
-        ];
+        assert_eq!(
+            names("B"),
+            [r#""parked" {"worker":0}"#, r#""blocked" {"worker":1}"#, r#""wake" {"woke":1}"#]
+        );
+        let marks = [r#""gap" {"lost":5}"#, r#""lend" {"index":1}"#, r#""return" {"index":1}"#];
         assert_eq!(names("i"), marks);
     }
 
@@ -609,10 +770,77 @@ mod tests {
         let trace =
             Trace::builder().events([at(3_000, 0, Kind::Lend, 0), at(5_000, 0, Kind::JobEnd, 0)]).finish();
         let slice = &items(&parsed(&trace), "X")[0];
-        assert_eq!((&slice["ts"], &slice["dur"], &slice["name"]), (&json!(3.0), &json!(2.0), &json!("job")));
+        let drawn = (&slice["ts"], &slice["dur"], &slice["name"]);
+        assert_eq!(
+            drawn,
+            (&json!(2.999), &json!(2.001), &json!("job")),
+            "just before that, which is inside of it"
+        );
+    }
+
+    #[test]
+    fn sleep_is_drawn_where_nothing_else_began_or_ended() {
+        use Kind::*;
+        let trace = Trace::builder()
+            .events([
+                at(1_000_000, 0, JobStart, 0),
+                at(2_000_000, 0, SpanStart, 0),
+                at(3_000_000, 0, SpanEnd, 0),
+                at(5_000_000, 0, Asleep, 3_000),
+                at(5_000_000, 0, JobEnd, 0),
+            ])
+            .finish();
+        let asleep = &items(&parsed(&trace), "X")[0];
+        let drawn = (&asleep["ts"], &asleep["dur"], &asleep["args"]["us"]);
+        assert_eq!(drawn, (&json!(3_000.0), &json!(2_000.0), &json!(3_000)));
+    }
+
+    /// What viewers demand: in the order of time, slices of a thread nest, and each end of an arrow has one around it.
+    fn check_slices(json: &[Value]) -> Result<(), String> {
+        let ns = |value: &Value| (value.as_f64().unwrap() * 1_000.0).round() as u64;
+        let mut timed: Vec<&Value> = json.iter().filter(|item| !item["ts"].is_null()).collect();
+        // Stable: of one moment, as they were written.
+        timed.sort_by_key(|item| ns(&item["ts"]));
+        // Until when each slice lasts, if it said so when it began.
+        let mut open: BTreeMap<(u64, u64), Vec<Option<u64>>> = BTreeMap::new();
+        for item in timed {
+            let thread = (item["pid"].as_u64().unwrap(), item["tid"].as_u64().unwrap_or(0));
+            let (slices, now) = (open.entry(thread).or_default(), ns(&item["ts"]));
+            while slices.last().is_some_and(|until| until.is_some_and(|until| until <= now)) {
+                slices.pop();
+            }
+            let is_good = match item["ph"].as_str().unwrap() {
+                "B" => {
+                    slices.push(None);
+                    true
+                }
+                "E" => slices.pop() == Some(None),
+                "X" => {
+                    let until = now + ns(&item["dur"]);
+                    let fits = slices.last().is_none_or(|outer| outer.is_none_or(|outer| until <= outer));
+                    slices.push(Some(until));
+                    fits
+                }
+                "s" | "f" => !slices.is_empty(),
+                _ => true,
+            };
+            if !is_good {
+                return Err(format!("{item} among {json:#?}"));
+            }
+        }
+        Ok(())
     }
 
     proptest::proptest! {
+        #[test]
+        fn any_trace_makes_slices_that_nest_and_arrows_between_them(trace in crate::arbitrary::any_trace()) {
+            // No two at the same moment, and some time before the first.
+            let times = (1..).map(|n| n * 10_000);
+            let apart = trace.events().iter().zip(times).map(|(event, at_ns)| Event { at_ns, ..*event });
+            let checked = check_slices(&parsed(&Trace::builder().events(apart).finish()));
+            proptest::prop_assert!(checked.is_ok(), "{}", checked.unwrap_err());
+        }
+
         #[test]
         fn any_trace_makes_valid_json_in_which_every_slice_ends(trace in crate::arbitrary::any_trace()) {
             let json = parsed(&trace);

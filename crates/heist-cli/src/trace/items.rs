@@ -3,6 +3,9 @@
 use crate::json::{self, Value};
 use std::collections::BTreeMap;
 
+/// The kind of what has no length, and is a slice only because an arrow begins there.
+const EVENT: &str = "heist";
+
 /// Which thread: its pool's number, and its own there.
 pub type Of = (u64, u64);
 
@@ -97,9 +100,16 @@ impl Items {
         let what = match phase {
             "B" => {
                 self.0.entry(of).or_default().push(slice());
-                What::Began
+                match (text("cat"), name) {
+                    (EVENT, "wake") => What::Woken,
+                    (EVENT, _) => What::Other,
+                    _ => What::Began,
+                }
             }
-            "E" => self.0.entry(of).or_default().pop().map_or(What::Other, What::Ended),
+            "E" => match self.0.entry(of).or_default().pop() {
+                Some(slice) if slice.kind != EVENT => What::Ended(slice),
+                _ => What::Other,
+            },
             // What was inside of one whose start is unknown has been told.
             "X" if *item.get("args").get("start_unknown") != Value::Bool(true) => {
                 What::Lasted(slice(), item.get("dur").as_f64().unwrap_or(0.0))
@@ -107,7 +117,7 @@ impl Items {
             "i" if name == "steal" => What::Steal(argument("from")),
             "i" if name == "late" => What::LateUs(argument("us")),
             "s" if text("cat") == "wake" => What::Ready,
-            "s" if text("cat") == "unpark" => What::Woken,
+            "i" if name == "wake" && argument("woke") != of.1 => What::Woken,
             "C" => What::Counted(name.into(), argument("value")),
             _ => What::Other,
         };

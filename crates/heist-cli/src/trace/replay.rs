@@ -108,11 +108,6 @@ impl Replay {
             (self.until_ms - begun_ms) / 1e3,
             if from_ms > begun_ms { ", of which the last 30 are shown" } else { "" }
         );
-        // The program's own threads are number 0, and less interesting than any pool.
-        let pools = || {
-            let is_own = |(id, _): &(&u64, &Pool)| **id == 0;
-            self.pools.iter().skip_while(is_own).chain(self.pools.iter().take_while(is_own))
-        };
         let steps = ((self.until_ms - from_ms) / EVERY_MS).ceil() as u64;
         (0..=steps)
             .map(|seq| {
@@ -121,7 +116,7 @@ impl Replay {
                     seq,
                     at_ms: at_ms - begun_ms,
                     program: "a recording".into(),
-                    pools: pools().map(|(id, pool)| pool.frame(*id, at_ms, begun_ms)).collect(),
+                    pools: self.pools.iter().map(|(id, pool)| pool.frame(*id, at_ms, begun_ms)).collect(),
                     slow: slow.clone(),
                     demo: Some(DemoNow { runs: false, note: note.clone() }),
                     is_recording: true,

@@ -167,7 +167,8 @@ impl<W: Write + Send> Sink for FileSink<W> {
             .threads()
             .table()
             .iter()
-            .map(|worker| (format!("queued by thread {}", worker.id()), worker.queued()));
+            // As the file calls threads.
+            .map(|worker| (format!("queued by thread {}", worker.id() + 1), worker.queued()));
         let counters = queues.chain([
             ("injected".into(), pool.queues().injected()),
             ("due ticks".into(), pool.due_ticks()),

@@ -63,7 +63,7 @@ fn replay(items: &[Value]) -> Replayed {
                 assert_ne!(before, Some(false), "spawned again and never begun: {item}");
             }
             "s" if item["cat"] == "wake" => {
-                let before = ready.insert(item["id"].as_u64().unwrap(), false);
+                let before = ready.insert(item["args"]["task"].as_u64().unwrap(), false);
                 assert_ne!(before, Some(false), "made ready again and never polled: {item}");
             }
             "B" => {
