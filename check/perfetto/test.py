@@ -40,9 +40,9 @@ QUERIES = {
 
 # Programs, how many items they are to record at least, and whether they are killed in the middle.
 RUNS = [
-    ("busy", ["examples/busy", "6"], 5_000, False),
+    ("busy", ["examples/busy", "55"], 100_000, False),
     ("killed", ["examples/busy", "60"], 1_000, True),
-    ("demo", ["heist", "demo"], 100_000, False),
+    ("demo", ["heist", "demo"], 10_000, False),
 ]
 
 
