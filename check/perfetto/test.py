@@ -31,8 +31,8 @@ QUERIES = {
         select extract_arg(flow.arg_set_id, 'cat'), count(*), sum(b.ts < a.ts)
         from flow join slice a on a.id = slice_out join slice b on b.id = slice_in group by 1""",
     "counters": """
-        select process.pid, counter_track.name, count(*), sum(value) from counter
-        join counter_track on counter.track_id = counter_track.id left join process_counter_track using (id) left join process using (upid) group by 1, 2""",
+        select process.pid, process_counter_track.name, count(*), sum(value) from counter
+        join process_counter_track on counter.track_id = process_counter_track.id join process using (upid) group by 1, 2""",
     "threads": "select process.pid, thread.tid, thread.name from thread join process using (upid)",
     "processes": "select pid, name from process",
 }
@@ -40,9 +40,9 @@ QUERIES = {
 
 # Programs, how many items they are to record at least, and whether they are killed in the middle.
 RUNS = [
-    ("busy", ["examples/busy", "6"], 5_000, False),
+    ("busy", ["examples/busy", "55"], 100_000, False),
     ("killed", ["examples/busy", "60"], 1_000, True),
-    ("demo", ["heist", "demo"], 100_000, False),
+    ("demo", ["heist", "demo"], 10_000, False),
 ]
 
 

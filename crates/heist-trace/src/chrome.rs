@@ -536,7 +536,8 @@ impl Items<'_> {
         self.state.arrows
     }
 
-    /// An arrow begins at an event, which is a slice without length if its thread is inside of nothing: `bare`, its argument.
+    /// An arrow begins at an event, which is the shortest of slices if its thread is inside of nothing: `bare`, its argument. Viewers do not
+    /// end one that has no length.
     fn begin_arrow(
         &mut self,
         pool: u32,
@@ -555,8 +556,9 @@ impl Items<'_> {
         if bare.is_none() {
             return Ok(());
         }
-        self.known(pool, event.thread).edge_ns = event.at_ns;
-        self.put(format_args!(r#""ph":"E",{place}"ts":{at}"#))
+        let until_ns = event.at_ns.saturating_add(1);
+        self.known(pool, event.thread).edge_ns = until_ns;
+        self.put(format_args!(r#""ph":"E",{place}"ts":{}"#, Micros(until_ns)))
     }
 
     /// A mark for an event that is not the edge of a slice.
@@ -708,8 +710,8 @@ mod tests {
         assert_eq!(items(&json, "B")[2]["name"], "</script>");
         let (starts, ends) = (items(&json, "s"), items(&json, "f"));
         // The thread that made the first one ready was inside of nothing that an arrow could come from.
-        let bare: Vec<_> = json.iter().filter(|item| item["ts"] == 0.5).map(|item| &item["ph"]).collect();
-        assert_eq!(bare, ["B", "s", "E"]);
+        let bare = json.iter().filter(|item| item["ts"].as_f64().is_some_and(|us| us < 0.9));
+        assert_eq!(bare.filter_map(|item| item["ph"].as_str()).collect::<String>(), "BsE");
         let starts = &starts[1..];
         assert_eq!((&starts[0]["args"]["task"], &starts[0]["ts"]), (&json!(77), &json!(1.0)));
         assert_eq!((&ends[0]["id"], &ends[0]["tid"]), (&starts[0]["id"], &json!(2)));
