@@ -101,10 +101,12 @@ impl Reactor {
         // It fails only if the socket is not registered (closed behind our back); then there is nothing to undo.
         let _ = self.poller.registry().deregister(io);
         let mut sources = lock(&self.sources);
-        let Some(source) = take(&mut sources, source) else { return };
-        sources.gone.push(source);
+        let Some(taken) = take(&mut sources, source) else { return };
+        sources.gone.push(taken);
         let gone = sources.gone.len();
         drop(sources);
+        // Now, without the lock: a task's waker keeps its pool, and with it this list. There may be no further turn.
+        source.forget_all();
         self.gone.store(gone, Ordering::Relaxed);
         let was_last = self.used.fetch_sub(1, Ordering::AcqRel) == 1;
         // LIVENESS: a closed pool waits for its last socket, and its last thread perhaps in a turn. For the rest only memory
@@ -123,7 +125,6 @@ impl Reactor {
             if self.gone.load(Ordering::Relaxed) > 0 {
                 let gone = std::mem::take(&mut lock(&self.sources).gone);
                 self.gone.store(0, Ordering::Relaxed);
-                // Here, without the lock: with them go the wakers of whoever waited (`Waiters::drop`).
                 drop(gone);
             }
         };

@@ -101,6 +101,12 @@ impl Source {
         Poll::Pending
     }
 
+    /// Nobody waits any more, because the socket is gone. Only wakers that came without a ticket are left by then.
+    pub fn forget_all(&self) {
+        let waiters = std::mem::take(&mut *lock(&self.waiters));
+        drop(waiters);
+    }
+
     /// The future with this ticket waits no longer.
     pub fn forget(&self, direction: Direction, ticket: Ticket) {
         let waker = lock(&self.waiters)[direction as usize].remove(ticket);

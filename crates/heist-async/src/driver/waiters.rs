@@ -75,7 +75,7 @@ impl Waiters {
 }
 
 impl Drop for Waiters {
-    /// This happens in a turn of the driver, which must not unwind if a waker's drop panics.
+    /// This happens while a socket is dropped, which must not unwind if a waker's drop panics.
     fn drop(&mut self) {
         let futures = self.first.take().into_iter().chain(self.rest.drain(..)).map(|w| w.waker);
         self.polled.take().into_iter().chain(futures).for_each(batch::let_go);

@@ -2,6 +2,7 @@
 //! or says why not.
 
 use crate::rig::watchdog::watch;
+use futures_io::AsyncRead;
 use heist_async::net::UdpSocket;
 #[cfg(unix)]
 use heist_async::net::UnixStream;
@@ -12,7 +13,7 @@ use heist_pool::raw::threads::ThreadStart;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::time::{Duration, Instant};
 
 /// So far away that a test that waits for it does not end.
@@ -306,4 +307,28 @@ fn readable_and_writable_fail_when_the_pool_is_gone() {
             }
         }
     });
+}
+
+/// The poll functions leave a waker with the socket when their future is dropped. A task's waker keeps its pool, so a pool whose threads have left without a
+/// further look at its sockets would never be freed.
+#[cfg(unix)]
+#[test]
+fn a_socket_that_is_gone_keeps_no_waker() {
+    struct Keeps;
+    impl Wake for Keeps {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    let _watch = watch!();
+    let pool = threadless();
+    let (mut socket, _other) = block_on_in(&pool, async { UnixStream::pair() }).unwrap();
+    let kept = Arc::new(Keeps);
+    let waker = Waker::from(Arc::clone(&kept));
+    let polled = AsyncRead::poll_read(Pin::new(&mut socket), &mut Context::from_waker(&waker), &mut [0]);
+    assert!(polled.is_pending());
+    drop(waker);
+    assert_eq!(Arc::strong_count(&kept), 2, "it waits with the socket");
+    drop(socket);
+    assert_eq!(Arc::strong_count(&kept), 1);
+    drop_last(pool);
 }
