@@ -99,7 +99,7 @@ impl Runs {
     fn add(&self, outcome: &Outcome) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.time.fetch_add(outcome.sums.work, Ordering::Relaxed);
-        self.longest.fetch_max(outcome.path.span, Ordering::Relaxed);
+        self.longest.fetch_max(outcome.sums.work, Ordering::Relaxed);
     }
 
     fn seen(&self) -> RunsSeen {

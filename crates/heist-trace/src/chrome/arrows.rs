@@ -75,19 +75,22 @@ impl Track {
 /// As many wakes and polls wait for each other at most; beyond that they are forgotten, and arrows are missing.
 const MOST_WAKES: usize = 1 << 16;
 
+/// When a task was polled, and by which thread of which pool.
+type Poll = (u64, (u32, u32));
+
 /// Which wake a poll belongs to. Viewers take each number of an arrow once, and a task is woken often.
 #[derive(Debug, Default)]
 pub struct Wakes {
     /// By task: when it was made ready, and the number of the arrow that begins there.
     ready: BTreeMap<u32, Vec<(u64, u64)>>,
-    /// By task: when it was polled, and by which thread.
-    polled: BTreeMap<u32, Vec<(u64, (u32, u32))>>,
+    /// By task.
+    polled: BTreeMap<u32, Vec<Poll>>,
     waiting: usize,
 }
 
 impl Wakes {
     /// A task is made ready, by arrow `number`. Returns where that ends, if the poll has been seen before.
-    pub fn ready(&mut self, task: u32, at_ns: u64, number: u64) -> Option<(u64, (u32, u32))> {
+    pub fn ready(&mut self, task: u32, at_ns: u64, number: u64) -> Option<Poll> {
         let polls = self.polled.get_mut(&task);
         let found = polls.and_then(|polls| {
             let of = (0..polls.len()).filter(|&n| polls[n].0 >= at_ns).min_by_key(|&n| polls[n].0)?;

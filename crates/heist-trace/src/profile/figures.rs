@@ -61,9 +61,10 @@ pub struct Figures {
 pub struct Runs {
     /// How many.
     pub count: u64,
-    /// How long all of them took, without waits.
+    /// How long all of them took, without waits, with what they have forked to other threads. A thread that has no CPU for a moment counts on: beside more
+    /// threads than CPUs this is more than the CPUs' time.
     pub ns: u64,
-    /// The longest.
+    /// How long the longest took, counted in the same way.
     pub longest_ns: u64,
     /// How often tasks were made ready, by spawning or waking them. Ticks are due by the clock, so 0.
     pub wakes: u64,
