@@ -263,6 +263,6 @@ fn tasks_and_ticks_that_run_meanwhile_are_counted_apart() {
     });
     let figures = profile.figures();
     assert!(figures.polls.count >= 1);
-    assert!(figures.polls.ns >= 50_000 && figures.polls.longest_ns >= 30_000, "{:?}", figures.polls);
+    assert!(figures.polls.ns >= 50_000 && figures.polls.longest_ns >= 50_000, "{:?}", figures.polls);
     assert!(figures.work_ns < 60_000, "a task is no part of who waits for it");
 }
