@@ -147,7 +147,7 @@ where
         is_fresh = false;
         (folder, rest) = items.run_block(folder, &mut clock, &mut plan);
     }
-    clock.stop(&plan);
+    clock.end(&plan);
     drop(begun);
     folder.complete()
 }

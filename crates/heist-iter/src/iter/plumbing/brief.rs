@@ -5,11 +5,8 @@
 //! go, and nothing else is looked at. If not, the loop goes on as any other of which a block has been run.
 
 use super::habit::Inside;
-use super::plan::{Clock, Kind, Plan};
+use super::plan::{Clock, Kind, Plan, WORTH_NS};
 use crate::pool;
-
-/// A loop is brief if it was over within this time when it last ran.
-const BRIEF_NS: u64 = 2_000;
 
 /// The first share of a brief loop.
 const SHARE: usize = 8;
@@ -29,7 +26,7 @@ impl Brief {
     /// Begins a loop of `len` items, if it is expected to be brief; `max` is the most that one part may have.
     #[inline]
     pub(super) fn begin(kind: Kind, max: usize, len: usize) -> Option<Brief> {
-        let is_brief = kind.habit.expect_ns(len).is_some_and(|expected| expected <= BRIEF_NS);
+        let is_brief = kind.habit.expect_ns(len).is_some_and(|expected| expected <= WORTH_NS);
         if !is_brief || len > max || len <= pool::workers() {
             return None;
         }
@@ -50,7 +47,7 @@ impl Brief {
     #[inline]
     pub(super) fn is_brief(&mut self) -> bool {
         let spent_ns = self.clock.lap(self.first);
-        spent_ns.saturating_mul(SHARE as u64 - 1) <= BRIEF_NS
+        spent_ns.saturating_mul(SHARE as u64 - 1) <= WORTH_NS
     }
 
     /// All has run.
@@ -88,9 +85,10 @@ mod tests {
         struct Light;
         struct New;
         let kind = light::<Light>();
-        assert!(Brief::begin(kind, usize::MAX, 2_000).is_some());
-        assert!(Brief::begin(kind, usize::MAX, 3_000).is_none(), "three microseconds");
-        assert!(Brief::begin(kind, 1_999, 2_000).is_none(), "it has to be divided");
+        let items = WORTH_NS as usize;
+        assert!(Brief::begin(kind, usize::MAX, items).is_some());
+        assert!(Brief::begin(kind, usize::MAX, items + 100).is_none());
+        assert!(Brief::begin(kind, items - 1, items).is_none(), "it has to be divided");
         assert!(Brief::begin(kind, usize::MAX, pool::workers()).is_none(), "each may wait for the others");
         let new = Kind { habit: Habit::of::<New, Brief>(0), depth: 0 };
         assert!(new.habit.expect_ns(1).is_some() || Brief::begin(new, usize::MAX, 100).is_none());
@@ -129,6 +127,6 @@ mod tests {
             is_brief
         });
         assert!(is_over);
-        assert!(kind.habit.expect_ns(100).is_some_and(|expected| expected <= BRIEF_NS));
+        assert!(kind.habit.expect_ns(100).is_some_and(|expected| expected <= WORTH_NS));
     }
 }

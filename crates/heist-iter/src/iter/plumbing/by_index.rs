@@ -77,12 +77,12 @@ where
         match items.run_block(folder, &mut clock, &mut plan) {
             (rest_folder, Some(rest)) => (folder, items) = (rest_folder, rest),
             (last_folder, None) => {
-                clock.stop(&plan);
+                clock.end(&plan);
                 return last_folder.complete();
             }
         }
     }
-    clock.stop(&plan);
+    clock.end(&plan);
     drop(items);
     folder.complete()
 }

@@ -19,6 +19,7 @@ mod anywhere;
 mod bridge;
 mod brief;
 mod by_index;
+mod chain;
 mod habit;
 mod pace;
 mod plan;

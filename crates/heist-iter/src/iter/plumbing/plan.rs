@@ -1,5 +1,6 @@
 //! When to cut an indexed loop, and how far to run before asking again.
 
+use super::chain;
 use super::habit::{self, Habit, Inside};
 use super::pace::Pace;
 use super::{Folder, Producer};
@@ -9,14 +10,15 @@ use heist_sync::clock::Moment;
 /// A loop of light items first runs alone for so long, even if somebody is awake: it may be a search that succeeds early.
 const TRIAL_NS: u64 = 1_000;
 
-/// A loop that is expected to last longer than this begins with blocks of the expected length.
-const WORTH_NS: u64 = 8_000;
+/// A loop that is expected to last longer than this begins with blocks of the expected length; a shorter one is over at once.
+pub(super) const WORTH_NS: u64 = 8_000;
 
 /// Nobody is woken for light items before they have been run for so long: a search may be over by then, and a wake-up costs its waker as
 /// much.
 const WAKE_AFTER_NS: u64 = 8_000;
 
-/// Nor if less than this is left: several wake-ups' worth, because whoever wakes comes late and with cold caches.
+/// Nor if less than this is left, together with the loops just before: several wake-ups' worth, because whoever wakes comes late and with
+/// cold caches.
 const WAKE_LEFT_NS: u64 = 150_000;
 
 /// The trial runs at least one item. With fewer items per worker than this, one item is too large a share of the loop
@@ -50,6 +52,8 @@ pub(super) struct Plan {
     depth: u32,
     /// Nothing has been remembered: whatever is left is measured, too.
     is_new: bool,
+    /// Nothing was cut off.
+    is_whole: bool,
     /// Short blocks to come, after each of which an offer can be handed over.
     short_blocks: u32,
     /// The block when the last stretch was promised, and how many of them the next one may have.
@@ -110,6 +114,7 @@ impl Plan {
             whole: len,
             depth,
             is_new: expected_ns.is_none(),
+            is_whole: true,
             short_blocks: if pace.is_known() { SHORT_BLOCKS } else { 0 },
             stretch_block: 0,
             stretch_blocks: 1,
@@ -143,7 +148,11 @@ impl Plan {
 
     /// Whether `len` items are worth a wake-up.
     pub(super) fn would_wake(&self, len: usize) -> bool {
-        !self.pace.is_light() || self.spent_ns >= WAKE_AFTER_NS && self.pace.expect_ns(len) >= WAKE_LEFT_NS
+        if !self.pace.is_light() {
+            return true;
+        }
+        let before_ns = chain::before(self.spent_ns);
+        before_ns + self.spent_ns >= WAKE_AFTER_NS && before_ns + self.pace.expect_ns(len) >= WAKE_LEFT_NS
     }
 
     /// Where to cut `len` items: in the middle, or before the first if this thread should not run any of them.
@@ -155,6 +164,11 @@ impl Plan {
     pub(super) fn halved(mut self) -> Plan {
         self.budget /= 2;
         self.short_blocks = SHORT_BLOCKS;
+        if self.is_whole {
+            // Who takes the rest is awake for the next loop, too.
+            chain::end();
+            self.is_whole = false;
+        }
         self
     }
 
@@ -213,7 +227,8 @@ impl Plan {
 /// Measures one block after the other, with one look at the clock for each.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
-    /// When the current block began.
+    /// When the first block began, and the current one.
+    begun: Option<Moment>,
     since: Option<Moment>,
     /// The items of all measured blocks, and what they took.
     items: usize,
@@ -224,7 +239,10 @@ impl Clock {
     /// Begins the first block. A loop of a single block never gets here.
     #[inline]
     pub(super) fn start(&mut self) {
-        self.since.get_or_insert_with(Moment::now);
+        if self.since.is_none() {
+            self.since = Some(Moment::now());
+            self.begun = self.since;
+        }
     }
 
     /// How many nanoseconds the block of `items` took; the next one begins.
@@ -253,6 +271,16 @@ impl Clock {
     #[inline]
     fn is_telling(&self, plan: &Plan) -> bool {
         self.items.saturating_mul(TELLING) >= plan.whole
+    }
+
+    /// The last block has ended.
+    pub(super) fn end(&self, plan: &Plan) {
+        self.stop(plan);
+        if plan.is_whole
+            && let Some(begun) = self.begun
+        {
+            chain::add(begun);
+        }
     }
 
     /// Ends the stretch.
