@@ -1,9 +1,8 @@
 //! `find_first` and `find_last`.
 //!
 //! To know whether a find makes a part of the loop pointless, parts must be comparable. Each one gets an interval of
-//! `usize`: the whole loop all of it, the parts of a division the halves. The best find so far is a bound in the same
-//! scale. After as many divisions of one part as `usize` has bits the halves are no longer distinct; then such parts
-//! only stop less early.
+//! `usize`: the whole loop all of it, the parts of a division most of it and the rest. The best find so far is a bound in the same
+//! scale. After enough divisions the parts of one are no longer distinct; then such parts only stop less early.
 
 use super::ParallelIterator;
 use super::find::search;
@@ -35,6 +34,9 @@ enum Side {
     First,
     Last,
 }
+
+/// The side of a part where nothing more is wanted once something is found on the other keeps this share of its range.
+const SHARE: usize = 16;
 
 /// The search in the part of the loop between `lower` and `upper`.
 struct Find<'p, P> {
@@ -70,9 +72,15 @@ impl<'p, P> Find<'p, P> {
         };
     }
 
-    fn halve(&self) -> Self {
+    /// Cuts off what comes first. The side that is wanted keeps most of the range: the way to it has many cuts, one for each item of a flattened
+    /// loop among them. On the other side the range is used up sooner, and only what is found there stops less early.
+    fn cut(&self) -> Self {
         let (lower, upper) = (self.lower.get(), self.upper);
-        let middle = lower + (upper - lower) / 2;
+        let part = (upper - lower) / SHARE;
+        let middle = match self.side {
+            Side::First => upper - part,
+            Side::Last => lower + part,
+        };
         self.lower.set(middle);
         Find { lower: Cell::new(lower), upper: middle, ..*self }
     }
@@ -89,7 +97,7 @@ where
 
     fn split_at(self, _index: usize) -> (Self, Self, SideReducer) {
         let reducer = SideReducer(self.side);
-        (self.halve(), self, reducer)
+        (self.cut(), self, reducer)
     }
 
     fn into_folder(self) -> Self::Folder {
@@ -109,7 +117,7 @@ where
     const ANYWHERE: bool = true;
 
     fn split_off_left(&self) -> Self {
-        self.halve()
+        self.cut()
     }
 
     fn to_reducer(&self) -> SideReducer {
