@@ -82,18 +82,18 @@ where
         return go_on::<P, K>(plan, Clock::default(), items, begun, folder, true);
     };
     let (first, rest) = items.split_at(brief.first());
-    let folder = fold(first.producer, folder);
-    if !brief.is_brief() {
-        let (plan, clock) = brief.disappoint(min, max);
-        return go_on::<P, K>(plan, clock, rest, begun, folder, false);
-    }
-    let folder = if folder.full() {
+    let mut folder = fold(first.producer, folder);
+    if folder.full() {
         drop(rest);
-        folder
+        brief.end_full();
     } else {
-        fold(rest.producer, folder)
-    };
-    brief.end();
+        if !brief.is_brief() {
+            let (plan, clock) = brief.disappoint(min, max);
+            return go_on::<P, K>(plan, clock, rest, begun, folder, false);
+        }
+        folder = fold(rest.producer, folder);
+        brief.end();
+    }
     drop(begun);
     folder.complete()
 }

@@ -57,6 +57,12 @@ impl Brief {
         self.kind.habit.learn(self.clock.items(), self.clock.spent_ns());
     }
 
+    /// The loop was full within the first share. How many of its items have run is not known, so nothing is learnt of what they cost.
+    #[inline]
+    pub(super) fn end_full(self) {
+        self.blocks.end();
+    }
+
     /// The first share took longer than that of a brief loop: how to go on.
     #[cold]
     pub(super) fn disappoint(self, min: usize, max: usize) -> (Plan, Clock) {

@@ -319,7 +319,7 @@ impl<P: Producer> Items<P> {
         };
         // In one place only: what is inlined there is the user's loop.
         let folder = fold(now, folder);
-        block.end(plan, clock);
+        block.end(plan, clock, folder.full());
         (folder, rest)
     }
 }
@@ -356,9 +356,11 @@ impl Block {
         Block { len: if is_last { len } else { block }, is_last, is_measured, _inside: inside }
     }
 
-    fn end(self, plan: &mut Plan, clock: &mut Clock) {
+    /// How many of its items have run is not known if the folder was full before its end. To believe that all have would make them look as if they cost
+    /// next to nothing: then one item that is everything would be run before the others are shared.
+    fn end(self, plan: &mut Plan, clock: &mut Clock, is_full: bool) {
         plan.blocks.end();
-        if self.is_measured {
+        if self.is_measured && !is_full {
             plan.learn(self.len, clock.lap(self.len));
         }
     }
@@ -400,6 +402,40 @@ mod tests {
         fn full(&self) -> bool {
             false
         }
+    }
+
+    /// Takes nothing.
+    struct Full;
+
+    impl Folder<usize> for Full {
+        type Result = ();
+
+        fn consume(self, _item: usize) -> Self {
+            self
+        }
+
+        fn complete(self) {}
+
+        fn full(&self) -> bool {
+            true
+        }
+    }
+
+    /// A search that is over with its first item says nothing about the others.
+    #[test]
+    fn what_ends_early_is_not_taken_for_cheap() {
+        struct Searched;
+        let habit = Habit::of::<Searched, u8>(0);
+        habit.learn(1, 20_000);
+        for _ in 0..100 {
+            let mut plan = Plan::new(Kind { habit, depth: 0 }, 1, usize::MAX, 1_000);
+            let mut clock = Clock::default();
+            let (_, rest) =
+                Items { producer: Light(1_000), len: 1_000 }.run_block(Full, &mut clock, &mut plan);
+            clock.stop(&plan);
+            assert!(rest.is_some());
+        }
+        assert_eq!(habit.expect_ns(1), Some(20_000));
     }
 
     /// However few items a loop has, one that was slow once is not taken for a slow one for ever.
