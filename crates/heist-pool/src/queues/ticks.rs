@@ -345,7 +345,7 @@ impl Ticks {
         &self.queues[usize::from(index)]
     }
 
-    /// Queues a tick, with the number that it was enlisted with. The caller goes on with [`DriverWaiter::hasten`](crate::driver_waiter::DriverWaiter::hasten) once it has released its own
+    /// Queues a tick, with the number that it was enlisted with. The caller goes on with `DriverWaiter::hasten` once it has released its own
     /// locks.
     pub fn push(&self, index: u16, when: When, id: u64, tick: TickRef) -> Key {
         let is_pinned = when.stealable_ns == NEVER;

@@ -269,7 +269,7 @@ impl Worker {
         if has_permit || !job.owner().is_null() { self.me.spawn(job) } else { self.me.pool.inject(job) }
     }
 
-    /// Leaves the rest of what it does to others, if its permit is not active any more: see [`aside`].
+    /// Leaves the rest of what it does to others, if its permit is not active any more: see `aside`.
     pub fn stand_aside(&self) {
         self.aside.stand(&self.me, &self.permit);
     }
