@@ -200,3 +200,29 @@ impl<T> Reducer<Option<T>> for SideReducer {
         if better.is_some() { first_of(better, other) } else { other }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each cut takes the part on the wanted side; the one that is left behind can still be told from it.
+    #[test]
+    fn the_way_to_the_wanted_side_may_have_hundreds_of_cuts() {
+        let is_wanted = |_: &u8| true;
+        let best = AtomicUsize::new(usize::MAX);
+        let mut first = Find::whole(Side::First, &is_wanted, &best);
+        let best = AtomicUsize::new(0);
+        let last = Find::whole(Side::Last, &is_wanted, &best);
+        for cuts in 0..300 {
+            let far = first;
+            first = far.cut();
+            assert!(far.lower.get() > first.lower.get(), "{cuts}");
+            let near = last.cut();
+            assert!(near.upper < last.upper, "{cuts}");
+        }
+        // What is found there beats everything that was cut off.
+        let near = last.cut();
+        last.report();
+        assert!(near.is_beaten() && !last.is_beaten());
+    }
+}
