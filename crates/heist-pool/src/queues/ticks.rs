@@ -83,7 +83,7 @@ pub struct TickShown {
 }
 
 /// So many cache lines of a tick are asked for before it is taken: what a short run touches of it.
-const TICK_LINES: usize = 6;
+const TICK_LINES: usize = 9;
 
 /// What travels through the queues.
 pub type TickRef = Arc<dyn Tick>;
