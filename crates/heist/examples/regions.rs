@@ -325,7 +325,9 @@ mod tests {
         let text = shown(false);
         assert!(text.contains("500 regions") && !text.contains("region 10 "), "{text}");
         let text = shown(true);
-        assert_eq!(text.lines().count(), 1 + Table::<&mut Screen>::SHOWN, "{text}");
+        // On a busy machine it is drawn again before it is ended.
+        let lines = text.lines().count();
+        assert!(lines > 0 && lines.is_multiple_of(1 + Table::<&mut Screen>::SHOWN), "{text}");
     }
 
     #[test]

@@ -393,8 +393,12 @@ mod tests {
         let holder = pool.threads().table().enrol().unwrap().shared;
         assert_eq!(pool.permits().open().acquire(holder.id(), 0), Some(0));
         assert!(!pool.watched().is_on.is_up());
-        pool.permits().wake_one(&pool, None, WokenFor::Task);
-        assert!(pool.watched().is_on.is_up(), "nobody is free for it, and nobody looks after it");
+        // The process's monitor looks, finds that nothing is queued, and lets go of the pool, perhaps in between; but not every time.
+        let is_asked = (0..1_000).any(|_| {
+            pool.permits().wake_one(&pool, None, WokenFor::Task);
+            pool.watched().is_on.is_up()
+        });
+        assert!(is_asked, "nobody is free for it, and nobody looks after it");
     }
 
     /// A poll that is short ends before the monitor would look, and then it does not. What somebody else has asked for stays.
